@@ -1,0 +1,20 @@
+"""The `ringfence` command's groups."""
+
+from __future__ import annotations
+
+import typer
+
+from cli import claims, topo
+
+app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
+app.add_typer(topo.app, name="topo")
+app.add_typer(claims.app, name="claims")
+
+
+@app.callback()
+def ringfence() -> None:
+    """Ascend NPUs by their real wiring, and confidential workloads, on Kubernetes."""
+
+
+def main() -> None:
+    app()
