@@ -7,6 +7,8 @@ from typing import Any, NoReturn
 
 import typer
 from rich.console import Console
+from rich.measure import Measurement
+from rich.table import Table
 
 DONE, WRONG, MISUSED = 0, 1, 2
 """Exit status: done; what was asked about is wrong; it was asked wrongly."""
@@ -23,6 +25,14 @@ def fail(message: str, status: int = WRONG) -> NoReturn:
 
 def warn(message: str) -> None:
     err.print(f"warning: {message}", markup=False)
+
+
+def print_table(table: Table, *, whole: bool = False) -> None:
+    """A table with nothing in it cut. On a terminal it folds to fit, unless it must stay whole."""
+    wide = Console(width=10_000, highlight=False)
+    natural = Measurement.get(wide, wide.options, table).maximum
+    wide.width = min(natural, out.width) if out.is_terminal and not whole else natural
+    wide.print(table, crop=False)
 
 
 def print_json(data: Any) -> None:

@@ -8,8 +8,9 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from cli.output import err, out, print_json, warn
+from cli.output import err, print_json, print_table, warn
 from cli.server import load
+from cli.table import spans
 from topology.groups import Partition, groups, members
 from topology.model import Relation, Server
 from topology.report import report
@@ -42,8 +43,8 @@ def show(
     if as_json:
         print_json(report(found))
         return
-    out.print(matrix(found))
-    out.print(summary(found))
+    print_table(matrix(found), whole=True)
+    print_table(summary(found), whole=True)
     for warning in (*found.warnings, *found.faults):
         warn(warning)
     if found.assumptions:
@@ -86,14 +87,14 @@ def summary(server: Server) -> Table:
 
 
 def _sets(partition: Partition) -> str:
-    return "  ".join(_range(sorted(group)) for group in members(partition))
+    return "  ".join("{" + spans(sorted(group)) + "}" for group in members(partition))
 
 
 def _nodes(server: Server, partition: Partition) -> str:
     """By affinity; with the kernel's number only where it was captured."""
     if not members(partition):
         numbers = {npu.id: npu.numa_node for npu in server.npus}
-        return "  ".join(f"{n}:{_range(sorted(group))}" for n, group in _numbered(numbers)) or "unknown"
+        return "  ".join(f"{n}:{{{spans(sorted(group))}}}" for n, group in _numbered(numbers)) or "unknown"
     return _sets(partition)
 
 
@@ -103,16 +104,3 @@ def _numbered(partition: Partition) -> list[tuple[int, list[int]]]:
         if number is not None:
             nodes.setdefault(number, []).append(id)
     return sorted(nodes.items())
-
-
-def _range(ids: list[int]) -> str:
-    parts: list[str] = []
-    start = previous = ids[0]
-    for id in [*ids[1:], None]:
-        if id is not None and id == previous + 1:
-            previous = id
-            continue
-        parts.append(str(start) if start == previous else f"{start}-{previous}")
-        if id is not None:
-            start = previous = id
-    return "{" + ",".join(parts) + "}"

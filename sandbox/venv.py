@@ -21,7 +21,8 @@ def main() -> int:
     if sys.version_info < NEEDED:
         found = ".".join(map(str, sys.version_info[:3]))
         print(
-            f"ringfence: this is Python {found}; 3.11 or newer is needed. Name one: make PYTHON=python3.12", file=sys.stderr
+            f"ringfence: this is Python {found}; 3.11 or newer is needed. Name one: make PYTHON=python3.12",
+            file=sys.stderr,
         )
         return 2
     wanted = _fingerprint()
@@ -61,7 +62,11 @@ def _make(wanted: str) -> int:
     for step in steps:
         done = subprocess.run([str(word) for word in step], check=False, stdin=subprocess.DEVNULL)
         if done.returncode != 0:
-            said = "Python's venv module is missing (Debian: apt install python3-venv)" if step is steps[0] else "see above"
+            said = (
+                "Python's venv module is missing (Debian: apt install python3-venv)"
+                if step is steps[0]
+                else "see above"
+            )
             print(f"ringfence: .venv could not be made: {said}. Repair that and run the same again.", file=sys.stderr)
             return 1
     STAMP.write_text(wanted)

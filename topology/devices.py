@@ -71,5 +71,14 @@ def _device(npu: Npu, known: Mapping[str, Value], profile: DriverProfile) -> dic
         },
     }
     if profile.memory is not None and npu.memory_mib is not None:
-        device["capacity"] = {profile.memory: {"value": f"{npu.memory_mib}Mi"}}
+        device["capacity"] = {profile.memory: {"value": quantity(npu.memory_mib)}}
     return device
+
+
+def quantity(mib: int) -> str:
+    """MiB as the API server writes it back, in the largest whole binary unit: 65536 → "64Gi", 44280 → "44280Mi"."""
+    for unit in ("Mi", "Gi"):
+        if mib % 1024:
+            return f"{mib}{unit}"
+        mib //= 1024
+    return f"{mib}Ti"

@@ -1,0 +1,1 @@
+"""What a user sees, against the real engine, API server and scheduler."""

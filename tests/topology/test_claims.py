@@ -16,7 +16,7 @@ from tests.topology.wirings import box16, mesh, quads_910a, server, shipped, tex
 from topology.assumptions import assume
 from topology.capture import read_server
 from topology.claims import compile_server, compile_templates, wiring_hash
-from topology.devices import attributes, resource_slice
+from topology.devices import attributes, quantity, resource_slice
 from topology.errors import TopologyError
 from topology.model import Server
 from topology.placements import choices
@@ -188,8 +188,13 @@ def test_a_slice_has_what_the_captures_say() -> None:
             "numaNode": {"int": 1},
             "topoHccsRingID": {"int": 0},
         },
-        "capacity": {"memCapacity": {"value": "65536Mi"}},
+        "capacity": {"memCapacity": {"value": "64Gi"}},
     }
+
+
+@pytest.mark.parametrize(("mib", "text"), [(65536, "64Gi"), (44280, "44280Mi"), (1048576, "1Ti"), (1, "1Mi")])
+def test_memory_is_written_as_the_api_server_writes_it_back(mib: int, text: str) -> None:
+    assert quantity(mib) == text, "another spelling would differ from what was read back, for ever"
 
 
 def test_ub_groups_are_published_as_rings_only_by_assumption() -> None:

@@ -1,0 +1,117 @@
+"""The command says one clear thing, with the exit status that scripts rely on: 0 done, 1 wrong, 2 asked wrongly."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+from typer.testing import CliRunner, Result
+
+from cli.main import app
+from tests.topology.wirings import SERVERS, box16, text
+
+
+def run(*words: str) -> Result:
+    return CliRunner().invoke(app, list(words))
+
+
+def test_show_prints_the_contracts_json() -> None:
+    done = run("topo", "show", str(SERVERS / "box16" / "topo.txt"), "--json")
+    assert done.exit_code == 0
+    data = json.loads(done.stdout)
+    assert {"npus", "relations", "warnings"} <= data.keys()
+    assert data["npus"][9]["id"] == 9
+    assert {key: data["npus"][9][key] for key in ("ring", "sio", "pix", "phb", "numa", "affinity")} == {
+        "ring": 1,
+        "sio": None,
+        "pix": 1,
+        "phb": 0,
+        "numa": 0,
+        "affinity": "0-51,104-155",
+    }
+    assert data["relations"][0][:9] == ["X", *["HCCS"] * 7, "PIX"]
+    assert data["warnings"] == []
+
+
+def test_show_prints_the_matrix_and_the_groups_for_a_person() -> None:
+    done = run("topo", "show", "box16")
+    assert done.exit_code == 0
+    for words in ("NPU15", "HCCS rings", "{0-7}  {8-15}", "PIX groups", "{0,8}", "NUMA nodes", "{0-3,8-11}"):
+        assert words in done.stdout
+    assert "assumed, not captured" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "says"),
+    [
+        ("This device does not support querying topo.", 1, "npu-smi refused"),
+        ("", 1, "empty"),
+        (text(box16, ids=range(16))[:900], 1, "Run `npu-smi info -t topo`"),
+    ],
+)
+def test_a_text_that_cannot_be_trusted_ends_with_1_and_one_line(
+    tmp_path: Path, words: str, status: int, says: str
+) -> None:
+    file = tmp_path / "capture.txt"
+    file.write_text(words)
+    done = run("topo", "show", str(file), "--json")
+    assert (done.exit_code, done.stdout) == (status, ""), "no half-done data on standard output"
+    assert says in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+
+
+def test_a_picture_is_no_capture(tmp_path: Path) -> None:
+    file = tmp_path / "capture.png"
+    file.write_bytes(b"\x89PNG\0\0")
+    assert run("topo", "show", str(file)).exit_code == 1
+
+
+def test_a_capture_saved_on_windows_is_read(tmp_path: Path) -> None:
+    file = tmp_path / "capture.txt"
+    file.write_bytes(text(box16, ids=range(16)).encode("utf-16"))
+    assert run("topo", "show", str(file), "--json").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    "words", [["topo", "show", "nowhere"], ["topo", "show"], ["claims", "compile", "box16", "--profile", "x"]]
+)
+def test_a_question_asked_wrongly_ends_with_2(words: list[str]) -> None:
+    done = run(*words)
+    assert done.exit_code == 2
+    assert done.stdout == ""
+
+
+def test_an_unknown_server_names_those_there_are() -> None:
+    assert "800i-a2" in run("topo", "show", "nowhere").stderr
+
+
+def test_compile_prints_what_kubectl_takes_the_same_every_time() -> None:
+    done = run("claims", "compile", "box16", "--count", "12")
+    assert done.exit_code == 0
+    (template,) = yaml.safe_load_all(done.stdout)
+    assert (template["apiVersion"], template["kind"]) == ("resource.k8s.io/v1", "ResourceClaimTemplate")
+    assert template["metadata"]["name"] == "npu-box16-12"
+    assert done.stdout == run("claims", "compile", "box16", "--count", "12").stdout
+
+
+def test_compile_writes_a_file_for_each_template(tmp_path: Path) -> None:
+    assert run("claims", "compile", "800t-a3", "--out", str(tmp_path / "out")).exit_code == 0
+    assert sorted(file.name for file in (tmp_path / "out").iterdir()) == [
+        f"npu-800t-a3-{count}.yaml" for count in (1, 2, 4, 6, 8)
+    ]
+
+
+def test_a_count_without_a_template_ends_with_1_and_says_which_there_are() -> None:
+    done = run("claims", "compile", "box16", "--count", "9")
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert "10, 12, 14, 16" in done.stderr
+
+
+def test_an_isolated_server_is_shown_with_its_fault_and_not_compiled(tmp_path: Path) -> None:
+    file = tmp_path / "capture.txt"
+    file.write_text(text(lambda a, b: "SYS"))
+    shown = run("topo", "show", str(file), "--json")
+    assert "isolated" in json.loads(shown.stdout)["warnings"][-1]
+    assert run("claims", "compile", str(file)).exit_code == 1
