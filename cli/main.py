@@ -15,7 +15,3 @@ app.add_typer(sandbox.app, name="sandbox")
 @app.callback()
 def ringfence() -> None:
     """Ascend NPUs by their real wiring, and confidential workloads, on Kubernetes."""
-
-
-def main() -> None:
-    app()

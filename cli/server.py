@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from settings.servers import ServerNotFound, find_server
-
 from cli.output import MISUSED, WRONG, fail
+from settings.servers import ServerNotFound, find_server
 from topology.errors import TopologyError
 from topology.model import Server
 

@@ -142,6 +142,10 @@ def _go(job: _Job, arguments: list[str], output: Path | None = None) -> None:
             process.wait()
             raise
     if status != 0:
+        if output is not None:
+            # With -json go reports errors there too.
+            with job.log.open("a", encoding="utf-8") as errors:
+                errors.write(output.read_text(encoding="utf-8", errors="replace"))
         raise failures.of_build(job.program.name, job.log)
 
 

@@ -75,8 +75,11 @@ def up(name: str, tools: Mapping[str, Path], report: Report) -> Sandbox:
         _prepare(place, report)
         numbers = _ports(place, report)
         for layer in parts.LAYERS:
-            fresh = [part for part in layer if _bring(part, place, numbers, tools, report)]
-            for part in fresh:
+            missing = [part for part in layer if not _is_well(part, place, numbers, tools, report)]
+            processes.stop(place.records, [part.name for part in missing], grace=STOP_WITHIN)
+            for part in missing:
+                _start(part, place, numbers, tools, report)
+            for part in missing:
                 _await(part, place, numbers, tools, report)
         _write_kubeconfig(place, numbers)
         return _describe(place, numbers)
@@ -149,8 +152,8 @@ def _ports(place: Layout, report: Report) -> dict[str, int]:
         return ports.load(place.ports, parts.PORT_NAMES)
 
 
-def _bring(part: Part, place: Layout, numbers: dict[str, int], tools: Mapping[str, Path], report: Report) -> bool:
-    """Make sure that the part runs as it should. True if it was started and must still be waited for."""
+def _is_well(part: Part, place: Layout, numbers: dict[str, int], tools: Mapping[str, Path], report: Report) -> bool:
+    """Whether the part runs as it should, and answers. If not, says why it is about to be started."""
     command = _command(part, place, numbers, tools)
     running = processes.find(place.records, part.name)
     if running is not None:
@@ -159,14 +162,12 @@ def _bring(part: Part, place: Layout, numbers: dict[str, int], tools: Mapping[st
         if record is None or record.fingerprint != wanted:
             report.say(f"{part.name} runs with other settings than it should: starting it anew.")
         elif _revives(part, place, numbers):
-            return False
+            return True
         else:
             report.say(f"{part.name} runs (pid {running.pid}) but does not answer: starting it anew.")
     elif processes.read(place.records, part.name) is not None:
         report.say(f"{part.name} is dead: starting it again, with the same data.")
-    processes.stop(place.records, [part.name], grace=STOP_WITHIN)
-    _start(part, place, numbers, tools, report)
-    return True
+    return False
 
 
 def _revives(part: Part, place: Layout, numbers: Mapping[str, int]) -> bool:
@@ -224,7 +225,8 @@ def _await(part: Part, place: Layout, numbers: dict[str, int], tools: Mapping[st
             code = processes.exit_status(record) if record else None
             raise DiedEarlyError(
                 f"{part.name} ended before it was ready{'' if code is None else f' (status {code})'}.",
-                remedy=f"The end of its log says why; the whole log: {log}",
+                remedy=f"The end of its log says why; if its data are damaged, take the sandbox down and up again. "
+                f"The whole log: {log}",
                 evidence=failures.tail(log),
             )
         if time.monotonic() > deadline:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sandbox import layout, locks, nodes, plane, toolchain, trial
-from sandbox.api import client_for
+from sandbox.api import talking_to
 from sandbox.engine import Engine
 from sandbox.errors import SandboxError
 from sandbox.plane import Sandbox
@@ -38,7 +38,7 @@ def up(name: str, stack: str, plan: RingPlan, project: Path, report: Report) -> 
     with locks.hold(locks.path_for(place.folder, "up"), f"sandbox {name}, up", report, limit=WAIT_FOR_OTHERS):
         with report.task("Starting the control plane", 6):
             sandbox = plane.up(name, tools, report)
-        with client_for(sandbox.kubeconfig) as api:
+        with talking_to(sandbox.kubeconfig) as api:
             written = nodes.publish(api, plan.servers, plan.profile, plan.node_labels)
         engine = Engine(sandbox, tools, project, report)
         with report.task(f"pulumi up, stack {stack}", 20):
@@ -58,4 +58,4 @@ def try_all(
         return namespace, template.name
 
     plans = [trial.Plan(server, templates, published) for server, templates in plan.templates]
-    return trial.run(lambda: client_for(sandbox.kubeconfig), plans, plan.profile, seen)
+    return trial.run(lambda: talking_to(sandbox.kubeconfig), plans, plan.profile, seen)

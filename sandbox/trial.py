@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, suppress
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -59,7 +60,10 @@ class Outcome:
 
 
 def run(
-    api: Callable[[], ApiClient], plans: Sequence[Plan], profile: DriverProfile, seen: Callable[[Outcome], None]
+    api: Callable[[], AbstractContextManager[ApiClient]],
+    plans: Sequence[Plan],
+    profile: DriverProfile,
+    seen: Callable[[Outcome], None],
 ) -> list[Outcome]:
     """Try every template of every plan: servers side by side, the templates of one after the other, each on it alone.
 
@@ -92,8 +96,12 @@ def _try(api: ApiClient, plan: Plan, template: Template, ids: dict[tuple[str, st
         pod = _scheduled(core, namespace, name)
         results = _results(api, pod) if pod.spec.node_name else []
         refusal = "" if pod.spec.node_name else _refusal(pod)
-    finally:
-        _remove(api, namespace, [name])
+    except BaseException:
+        # The next trial clears what this one leaves; a second error would hide the first.
+        with suppress(Exception):
+            core.delete_namespaced_pod(name, namespace, grace_period_seconds=0)
+        raise
+    _remove(api, namespace, [name])
     given = tuple(sorted(ids.get((result.pool, result.device), -1) for result in results))
     promise = template.promises.get(results[0].request, template.promises.get("")) if results else None
     if promise is None:

@@ -208,6 +208,8 @@ def _both_streams(child: subprocess.Popen[bytes]) -> Iterator[tuple[str, bytes]]
 
 def main(arguments: Sequence[str]) -> None:
     """Serve on a free loopback port, print it, and go on until SIGINT, SIGTERM or the end of the engine."""
+    # Asked before anyone can know that we are there: once the port is out, the engine may already be gone again.
+    engine = os.getppid()
     addresses = [argument for argument in arguments if not argument.startswith("-")]
     host = Host(addresses[0] if addresses else "")
     over = threading.Event()
@@ -220,7 +222,6 @@ def main(arguments: Sequence[str]) -> None:
     port = server.add_insecure_port("127.0.0.1:0")
     server.start()
     print(port, flush=True)
-    engine = os.getppid()
     while not over.wait(_ORPHANED_AFTER):
         if os.getppid() != engine:
             break

@@ -8,8 +8,10 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 
+import psutil
 import pytest
 from kubernetes import client
 
@@ -149,7 +151,8 @@ def test_an_update_that_was_cut_off_is_taken_up_again(
     run.wait(60)
     if pulumi_too:
         for process in processes.marked(engine.sandbox.folder / "run" / "pulumi.json"):
-            process.kill()
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
     paint(project, "blue")
     engine.up()
     engine.preview("dev", "--expect-no-changes")

@@ -124,7 +124,7 @@ def test_it_ends_quietly_when_told_to_and_takes_its_programs_along(
 def test_it_ends_when_its_engine_is_gone(tmp_path: Path) -> None:
     script = shim.write(tmp_path)
     engine = subprocess.Popen(
-        ["sh", "-c", f"'{script}' 127.0.0.1:1 & echo $!; sleep 60"], stdout=subprocess.PIPE, text=True
+        ["sh", "-c", f"'{script}' 127.0.0.1:1 & echo $!; wait"], stdout=subprocess.PIPE, text=True
     )
     assert engine.stdout is not None
     host = int(engine.stdout.readline())

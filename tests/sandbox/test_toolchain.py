@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -125,6 +126,33 @@ def test_a_failed_build_says_why_with_the_end_of_its_log(
     assert str(log) in str(raised.value), "the whole log is named"
     assert said in log.read_text(), "and kept"
     assert build.finished(pins.ETCD) is None
+
+
+PROVIDER_BUILD = """
+if [ "$1" = mod ]; then
+  mkdir -p "$(dirname $0)/module/cmd/pulumi-resource-kubernetes"
+  echo '{"name": "kubernetes"}' > "$(dirname $0)/module/cmd/pulumi-resource-kubernetes/schema.json"
+  echo '{}' > "$(dirname $0)/module/cmd/pulumi-resource-kubernetes/terraform-mapping.json"
+  echo "{\\"Dir\\": \\"$(dirname $0)/module\\"}"
+  exit 0
+fi
+cp schema.json terraform-mapping.json main.go "$(dirname $0)"
+"""
+
+
+def test_the_provider_embeds_its_schema_with_its_version(bare: Path, heard: Heard) -> None:
+    fake_go.install(bare, build=PROVIDER_BUILD + fake_go.BUILDS)
+    toolchain.ensure(heard, programs=[pins.KUBERNETES_PROVIDER])
+    assert json.loads((bare / "schema.json").read_text()) == {"name": "kubernetes", "version": pins.PROVIDER}
+    assert (bare / "terraform-mapping.json").exists()
+
+
+def test_a_failed_download_of_a_module_is_recognised_too(bare: Path, heard: Heard) -> None:
+    # `go mod download -json` says so on its standard output.
+    said = '{"Error": "dial tcp: lookup proxy.example: no such host"}'
+    fake_go.install(bare, build=f"echo '{said}'; exit 1")
+    with pytest.raises(errors.NoRegistryError, match="no such host"):
+        toolchain.ensure(heard, programs=[pins.KUBERNETES_PROVIDER])
 
 
 def test_a_build_that_leaves_no_binary_is_a_failure(bare: Path, heard: Heard) -> None:

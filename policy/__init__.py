@@ -1,0 +1,1 @@
+"""The policy pack. The rules are plain functions; only `__main__.py` starts a server."""

@@ -1,0 +1,40 @@
+"""`ringfence:ring`: which servers there are, what is published for them and where, and who drives their NPUs."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from settings.driver import Driver
+from settings.section import Section
+from settings.values import ExtendedResource, Namespace, Text
+
+DEFAULT_PROFILE = "openfuyao"
+
+
+class Ring(Section):
+    """Counts and extended resources are judged with the servers' wiring at hand: see settings.ring_plan."""
+
+    servers: tuple[Text, ...] = Field(
+        min_length=1, description="the kinds of server in the cluster: names of folders in servers/, or paths"
+    )
+    namespaces: tuple[Namespace, ...] = Field(
+        min_length=1, description="the namespaces whose pods may use the claim templates"
+    )
+    create_namespaces: bool = Field(default=False, description="whether the stack makes these namespaces itself")
+    profile: Text = Field(default=DEFAULT_PROFILE, description="whose attribute names the templates use")
+    counts: dict[str, Annotated[tuple[int, ...], Field(min_length=1)]] = Field(
+        default_factory=dict, description="server → the numbers of NPUs to have templates for; without it, all"
+    )
+    relaxed: bool = Field(default=True, description="whether templates with fall-backs (firstAvailable) are made too")
+    extended_resources: dict[str, ExtendedResource] = Field(
+        default_factory=dict,
+        description="DeviceClass or chip → the resource name that pods without a claim may ask for",
+    )
+    driver: Driver | None = Field(default=None, description="how the driver is installed; without it, by someone else")
+
+    @property
+    def installed(self) -> Driver | None:
+        """The driver that the stack installs, if it does."""
+        return self.driver if self.driver is not None and self.driver.install else None
