@@ -159,6 +159,8 @@ def _controller_manager(layout: Layout, ports: Ports) -> list[str]:
         f"--root-ca-file={pki.certificate_of(certificates, 'ca')}",
         f"--kube-api-qps={CLIENT_QPS}",
         f"--kube-api-burst={2 * CLIENT_QPS}",
+        # kwok says that a node lives every ten minutes; by the default of under one, its pods would stop being ready.
+        "--node-monitor-grace-period=1h",
         "--profiling=false",
         *_serving(layout),
     ]

@@ -1,14 +1,17 @@
-"""Makes `.venv` from requirements.lock, once for each lock. Standard library only: it runs before anything is installed.
+"""Makes `.venv` from requirements.lock, once for each lock. Standard library only: nothing is installed yet.
 
 Two runs at a time take turns; a run that was killed half way leaves no stamp, so the next one starts over.
 """
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -73,21 +76,16 @@ def _make(wanted: str) -> int:
     return 0
 
 
-class _turn:
-    """A lock that ends with the process; on a system without fcntl there is none, as there is no make."""
-
-    def __enter__(self) -> None:
-        import fcntl
-
-        self._file = (ROOT / ".venv.lock").open("w")
+@contextmanager
+def _turn() -> Iterator[None]:
+    """One at a time. The lock ends with the process, however that ends."""
+    with (ROOT / ".venv.lock").open("w") as file:
         try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             print("Waiting for another run that is installing into .venv", file=sys.stderr)
-            fcntl.flock(self._file, fcntl.LOCK_EX)
-
-    def __exit__(self, *_: object) -> None:
-        self._file.close()
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 if __name__ == "__main__":

@@ -5,6 +5,8 @@ The first four are the end-to-end cases of oFEP-0062.
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from sandbox import show
@@ -88,7 +90,7 @@ def test_a_template_that_lies_is_caught(deployed: Deployed) -> None:
     naive = {"devices": {"requests": honest.spec["devices"]["requests"]}}
     liar = replace(honest, name="npu-box16-4-liar", spec=naive)
     with deployed.api() as api:
-        resource = client.ResourceV1Api(api)
+        resource: Any = client.ResourceV1Api(api)
         resource.create_namespaced_resource_claim_template("jobs", liar.manifest())
         try:
             with occupied(api, "box16", [0]):
