@@ -12,7 +12,8 @@ from rich.table import Table
 
 from cli.output import MISUSED, WRONG, err, fail, out, print_json, print_table
 from cli.table import servers_table, trial_table
-from sandbox import places, plane, show
+from sandbox import places, plane, show, toolchain
+from sandbox.engine import Engine
 from sandbox.errors import SandboxError
 from sandbox.report import ConsoleReport, spoken
 from sandbox.trial import Outcome
@@ -114,6 +115,32 @@ def down(
             report.say(f"Sandbox {each} is down.")
         if not names:
             report.say("There is no sandbox here.")
+
+
+@app.command()
+def tools() -> None:
+    """Say which programs the sandbox runs, from PATH or built from the pinned modules; build what is missing."""
+    with _clear_errors():
+        found = toolchain.ensure(ConsoleReport(err))
+    for name, path in sorted(found.items()):
+        out.print(f"{name}  {path}", markup=False)
+
+
+@app.command(context_settings={"ignore_unknown_options": True, "help_option_names": []})
+def pulumi(
+    words: Annotated[list[str], typer.Argument(metavar="COMMAND [OPTION]…", help="What pulumi is to do.")],
+    name: Name = STACK,
+) -> None:
+    """Run pulumi on the stack in the sandbox, for instance `preview --diff`, with the sandbox's state and cluster."""
+    with _clear_errors():
+        sandbox = plane.find(name)
+        if sandbox is None:
+            fail(f"sandbox {name} is not up. Start it: `make up`, or `ringfence sandbox up --name {name}`.", WRONG)
+        report = ConsoleReport(err)
+        engine = Engine(sandbox, toolchain.ensure(report), places.CHECKOUT, report)
+        done = engine.hand_over(words, STACK)
+    if done:
+        raise typer.Exit(done)
 
 
 def _verdict(outcomes: list[Outcome]) -> None:

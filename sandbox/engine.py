@@ -32,6 +32,8 @@ FINISH_WITHIN = 60.0
 """Seconds an interrupted pulumi is given to finish the operations under way."""
 
 _UNATTENDED = ("--yes", "--skip-preview")
+_ASKS = frozenset({"up", "refresh", "destroy"})
+_READS_THE_STACK_FILE = _ASKS | {"preview"}
 
 
 class Engine:
@@ -130,6 +132,15 @@ class Engine:
     def destroy(self, stack: str = "dev", *extra: str, capture: bool = True) -> subprocess.CompletedProcess[str]:
         """`pulumi destroy`, without questions; the stack itself stays."""
         return self._whole(["destroy", *_UNATTENDED, *extra], stack, capture=capture)
+
+    def hand_over(self, words: Sequence[str], stack: str = "dev") -> int:
+        """Run any pulumi command on the stack, its output going to ours, and return pulumi's exit status."""
+        command, *rest = words
+        if command in _READS_THE_STACK_FILE:
+            unattended = _UNATTENDED if command in _ASKS else ()
+            return self._whole([command, *unattended, *rest], stack, capture=False, check=False).returncode
+        self.ensure_stack(stack)
+        return self.run(words, stack=stack, capture=False, check=False).returncode
 
     def outputs(self, stack: str = "dev") -> dict[str, Any]:
         """What the program exported last, secrets in the clear: this is a sandbox."""
