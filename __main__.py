@@ -49,9 +49,10 @@ templates = ClaimTemplates(
         namespaces=ring.namespaces,
         create_namespaces=stack.ring.create_namespaces,
         protect_namespaces=stack.cluster.protect_namespaces,
+        # A template that can be used before its class is there leaves its first pods pending.
+        after=[classes],
     ),
-    # A template that can be used before its class is there leaves its first pods pending.
-    pulumi.ResourceOptions(providers=[cluster], depends_on=[classes]),
+    there,
 )
 
 pulumi.export("deviceClasses", classes.names)

@@ -23,6 +23,7 @@ from settings.ring_plan import plan_of_stack
 app = typer.Typer(no_args_is_help=True, help="A real API server and scheduler on loopback, to try a stack on.")
 
 STACK = "dev"
+# The stack file names the context of this sandbox, and the context bears the sandbox's name: the two are called alike.
 Name = Annotated[str, typer.Option("--name", help="Which sandbox; several can live side by side.")]
 
 
@@ -41,14 +42,14 @@ def _clear_errors() -> Iterator[None]:
 
 
 @app.command()
-def up(name: Name = STACK) -> None:
+def up() -> None:
     """From nothing to NPUs given out by the real scheduler: start all, deploy Pulumi.dev.yaml, try every template."""
     report = ConsoleReport(err)
     started = time.monotonic()
     with _clear_errors():
         plan = plan_of_stack(places.CHECKOUT, STACK)
         print_table(servers_table(plan.templates))
-        found = show.up(name, STACK, plan, places.CHECKOUT, report)
+        found = show.up(STACK, STACK, plan, places.CHECKOUT, report)
         with report.task("A pod for every template", 6):
             outcomes = show.try_all(found.sandbox, plan)
         print_table(trial_table(outcomes))
@@ -62,13 +63,11 @@ def up(name: Name = STACK) -> None:
 
 
 @app.command("try")
-def try_(name: Name = STACK, as_json: Annotated[bool, typer.Option("--json", help="Print data.")] = False) -> None:
+def try_(as_json: Annotated[bool, typer.Option("--json", help="Print data.")] = False) -> None:
     """Start a pod for every template in a sandbox that is up, and judge the NPUs it is given."""
     with _clear_errors():
         plan = plan_of_stack(places.CHECKOUT, STACK)
-        sandbox = plane.find(name)
-        if sandbox is None:
-            fail(f"sandbox {name} is not up. Start it: `make up`, or `ringfence sandbox up --name {name}`.", WRONG)
+        sandbox = _running()
         outcomes = show.try_all(sandbox, plan)
     if as_json:
         print_json([outcome.plain() for outcome in outcomes])
@@ -129,18 +128,22 @@ def tools() -> None:
 @app.command(context_settings={"ignore_unknown_options": True, "help_option_names": []})
 def pulumi(
     words: Annotated[list[str], typer.Argument(metavar="COMMAND [OPTION]…", help="What pulumi is to do.")],
-    name: Name = STACK,
 ) -> None:
     """Run pulumi on the stack in the sandbox, for instance `preview --diff`, with the sandbox's state and cluster."""
     with _clear_errors():
-        sandbox = plane.find(name)
-        if sandbox is None:
-            fail(f"sandbox {name} is not up. Start it: `make up`, or `ringfence sandbox up --name {name}`.", WRONG)
+        sandbox = _running()
         report = ConsoleReport(err)
         engine = Engine(sandbox, toolchain.ensure(report), places.CHECKOUT, report)
         done = engine.hand_over(words, STACK)
     if done:
         raise typer.Exit(done)
+
+
+def _running() -> plane.Sandbox:
+    sandbox = plane.find(STACK)
+    if sandbox is None:
+        fail("the sandbox is not up. Start it: make up", WRONG)
+    return sandbox
 
 
 def _verdict(outcomes: list[Outcome]) -> None:

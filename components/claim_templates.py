@@ -16,13 +16,16 @@ from topology.template import Template
 class ClaimTemplatesArgs:
     """namespaces: where every template is published. create_namespaces: whether they are made, or there already.
 
-    protect_namespaces: whether pulumi refuses to delete those it made. ValueError where two templates share a name.
+    protect_namespaces: whether pulumi refuses to delete those it made. after: what every template waits for, the
+    DeviceClasses; as a plain option of the component it would not reach the templates. ValueError where two templates
+    share a name.
     """
 
     templates: Sequence[Template]
     namespaces: Sequence[str]
     create_namespaces: bool = False
     protect_namespaces: bool = True
+    after: Sequence[pulumi.Resource] = ()
 
     def __post_init__(self) -> None:
         names = [template.name for template in self.templates]
@@ -48,10 +51,10 @@ class ClaimTemplates(pulumi.ComponentResource):
         super().__init__("ringfence:index:ClaimTemplates", name, None, opts)
         published: dict[str, str] = {}
         for namespace in args.namespaces:
-            made = self._namespaces(name, namespace, args)
+            after = [*args.after, *self._namespaces(name, namespace, args)]
             for template in args.templates:
                 # Between namespace and template a character that neither can have: no two can get the same name.
-                self._template(f"{name}-{namespace}/{template.name}", namespace, template, made)
+                self._template(f"{name}-{namespace}/{template.name}", namespace, template, after)
                 # Not the object's output: in the preview of a replacement the provider invents a name there.
                 published[f"{namespace}/{template.name}"] = f"{namespace}/{template.name}"
         self.published = published

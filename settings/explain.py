@@ -48,7 +48,7 @@ def dotted(loc: Loc) -> str:
     for step in loc[1:]:
         if isinstance(step, int):
             parts.append(f"[{step}]")
-        elif re.fullmatch(r"[A-Za-z][A-Za-z0-9-]*", step):
+        elif re.fullmatch(r"[A-Za-z0-9-]+", step):
             parts.append(f".{step}")
         else:
             parts.append(f'["{step}"]')

@@ -74,17 +74,17 @@ class _Monitor(mocks.MockMonitor):
 
     def RegisterResource(self, request: Any) -> Any:  # noqa: N802
         if request.type != "pulumi:pulumi:Stack":
-            inputs = rpc.deserialize_properties(request.object)
+            inputs = _whole(rpc.deserialize_properties(request.object))
             self.recorded.resources.append(Registered(request.type, request.name, inputs, request))
-        return super().RegisterResource(request)
+        return super().RegisterResource(request)  # type: ignore[no-untyped-call]
 
     def RegisterResourceOutputs(self, request: Any) -> Any:  # noqa: N802
         self.recorded.outputs[request.urn.rpartition("::")[2]] = rpc.deserialize_properties(request.outputs)
-        return super().RegisterResourceOutputs(request)
+        return super().RegisterResourceOutputs(request)  # type: ignore[no-untyped-call]
 
 
 def record(program: Callable[[], Any], stack_name: str = "dev") -> Recorded:
-    """What the program registers, once all of it has been. A loop and mocks of its own, so that no test sees another's."""
+    """What the program registers, once all of it has been. Its loop and mocks are its own: no test sees another's."""
     monitor = _Monitor()
     loop = asyncio.new_event_loop()
     asyncio.set_event_loop(loop)
@@ -95,7 +95,7 @@ def record(program: Callable[[], Any], stack_name: str = "dev") -> Recorded:
     try:
         mocks.set_mocks(monitor.mocks, project="ringfence", stack=stack_name, preview=False, monitor=monitor)
         # The mocks come with a stack that is finished already; this one takes the program's exports.
-        settings.set_root_resource(None)
+        settings.set_root_resource(None)  # type: ignore[arg-type]
         loop.run_until_complete(stack.run_in_stack(body))
     finally:
         loop.close()
@@ -119,6 +119,13 @@ def as_engine(config: dict[str, Any]) -> dict[str, str]:
     return {key: value if isinstance(value, str) else json.dumps(value) for key, value in config.items()}
 
 
+def _whole(value: Any) -> Any:
+    """With 3 for 3.0: the protocol knows no integers, the API server's objects do."""
+    if isinstance(value, dict):
+        return {key: _whole(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_whole(inner) for inner in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def empties(value: Any, path: str = "") -> Iterator[str]:

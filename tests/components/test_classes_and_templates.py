@@ -22,7 +22,9 @@ def template(name: str = "npu-box-2") -> Template:
         "name": "npu",
         "exactly": {"deviceClassName": "npu.example.com", "allocationMode": "ExactCount", "count": 2},
     }
-    return Template(name, "box", 2, "ring", {"shape": "ring"}, {"promise": "one ring"}, {"devices": {"requests": [request]}}, {})
+    return Template(
+        name, "box", 2, "ring", {"shape": "ring"}, {"promise": "one ring"}, {"devices": {"requests": [request]}}, {}
+    )
 
 
 def templates(*names: str, namespaces: tuple[str, ...] = ("jobs",), create: bool = False) -> Recorded:

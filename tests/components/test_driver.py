@@ -121,7 +121,9 @@ def test_the_hosts_npu_software_is_read_only_and_has_to_be_there() -> None:
     for mount in spec["containers"][0]["volumeMounts"]:
         assert ("readOnly" not in mount) == (mount["name"] in writable), f"{mount['name']} is the host's own"
     kinds = {volume["hostPath"]["path"]: volume["hostPath"]["type"] for volume in spec["volumes"]}
-    assert kinds["/usr/local/bin/npu-smi"] == "File", "topology comes from it, and a made-up empty folder would hide that"
+    assert kinds["/usr/local/bin/npu-smi"] == "File", (
+        "topology comes from it, and a made-up empty folder would hide that"
+    )
     assert kinds["/usr/local/Ascend/driver"] == "Directory"
     assert "/etc/enpu" in kinds
 

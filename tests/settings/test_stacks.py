@@ -1,0 +1,127 @@
+"""Right stack files: the shipped ones, the defaults, and the same file read by the engine and by us."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pulumi
+import pytest
+from pulumi.runtime import mocks
+from pulumi.runtime.config import CONFIG
+
+from settings.capabilities import GATES, VERSIONS, Capabilities
+from settings.errors import SettingsError
+from settings.load import load, read
+from settings.ring_plan import plan, plan_of_stack
+from tests.components.recording import as_engine
+from tests.settings.files import DIGEST_IMAGE, GONE, GOOD, ROOT, stack_file
+
+
+@pytest.mark.parametrize("name", ["dev", "prod"])
+def test_the_shipped_stacks_are_right(name: str) -> None:
+    assert plan_of_stack(ROOT, name).all_templates, "a user copies them"
+
+
+def test_production_names_its_image_by_digest_and_protects_its_namespaces() -> None:
+    stack = read(ROOT / "Pulumi.prod.yaml")
+    assert stack.ring.installed is not None
+    assert "@sha256:" in stack.ring.installed.image
+    assert stack.cluster.protect_namespaces
+
+
+def test_the_sandbox_is_pinned_to_its_own_context_and_takes_its_kubeconfig_from_the_environment() -> None:
+    cluster = read(ROOT / "Pulumi.dev.yaml").cluster
+    assert (cluster.context, cluster.identifier, cluster.kubeconfig) == ("ringfence-dev", "ringfence-dev", None)
+
+
+def test_neither_stack_may_fall_back_to_the_cluster_that_kubectl_points_at() -> None:
+    for name in ("dev", "prod"):
+        text = (ROOT / f"Pulumi.{name}.yaml").read_text()
+        assert "pulumi:disable-default-providers: [kubernetes]" in text
+
+
+def test_without_a_driver_section_someone_else_installs_it(tmp_path: Path) -> None:
+    stack = read(stack_file(tmp_path, {"ring.driver": GONE}))
+    assert stack.ring.installed is None
+    assert plan(stack.ring, ROOT, "test").node_labels == {}
+
+
+def test_install_false_keeps_the_section_and_leaves_the_driver_out(tmp_path: Path) -> None:
+    stack = read(
+        stack_file(tmp_path, {"ring.driver.install": False, "ring.profile": "hami", "ring.driver.namespace": "jobs"})
+    )
+    assert stack.ring.installed is None, "then what holds for an installed driver does not matter"
+
+
+@pytest.mark.parametrize(
+    "image", ["registry:5000/npu:1.0", "npu:v1_2.3-rc1", DIGEST_IMAGE, f"registry/npu:1@{'sha256:' + 'a' * 64}"]
+)
+def test_an_image_by_tag_or_digest_is_accepted(tmp_path: Path, image: str) -> None:
+    assert read(stack_file(tmp_path, {"ring.driver.image": image})).ring.driver is not None
+
+
+@pytest.mark.parametrize("share", [1, 12, "10%", "100%"])
+def test_nodes_that_may_be_down_are_a_number_or_a_percentage(tmp_path: Path, share: int | str) -> None:
+    driver = read(stack_file(tmp_path, {"ring.driver.maxUnavailable": share})).ring.driver
+    assert driver is not None
+    assert driver.max_unavailable == share
+
+
+def test_a_gate_that_is_turned_on_makes_up_for_an_old_version(tmp_path: Path) -> None:
+    changes: dict[str, Any] = {
+        "cluster.version": "1.35",
+        "cluster.featureGates": {"DRAExtendedResource": True},
+        "ring.extendedResources": {"npu.huawei.com": "huawei.com/npu"},
+    }
+    assert read(stack_file(tmp_path, changes)).cluster.capabilities.extended_resources
+
+
+def test_a_drivers_status_permission_is_asked_for_from_1_36_on() -> None:
+    found = {version: Capabilities(version, {}).granular_status for version in VERSIONS}  # type: ignore[arg-type]
+    assert found == {"1.34": False, "1.35": False, "1.36": True, "1.37": True}
+
+
+def test_every_gate_has_a_stage_in_every_version() -> None:
+    assert {len(row) for row in GATES.values()} == {len(VERSIONS)}
+
+
+def test_a_stack_cannot_be_changed_once_it_is_read(tmp_path: Path) -> None:
+    stack = read(stack_file(tmp_path, {}))
+    with pytest.raises(Exception, match="frozen"):
+        stack.cluster.context = "elsewhere"
+
+
+def test_the_engine_and_the_file_say_the_same(tmp_path: Path) -> None:
+    assert _as_the_engine_gives(GOOD) == read(stack_file(tmp_path, {}))
+
+
+def test_what_the_engine_gives_is_judged_too() -> None:
+    with pytest.raises(
+        SettingsError, match=r"Pulumi\.test\.yaml cannot be used:\n  ringfence:rnig: there is no such key"
+    ):
+        _as_the_engine_gives({"cluster": GOOD["cluster"], "rnig": GOOD["ring"]})
+    with pytest.raises(SettingsError, match="ringfence:ring: is 'box16'"):
+        _as_the_engine_gives({**GOOD, "ring": "box16"})
+
+
+def _as_the_engine_gives(data: Any) -> Any:
+    before = CONFIG.get()
+    asyncio.set_event_loop(asyncio.new_event_loop())
+    mocks.set_mocks(_Nothing(), project="ringfence", stack="test")
+    pulumi.runtime.set_all_config(
+        {**as_engine({f"ringfence:{key}": value for key, value in data.items()}), "other:x": "1"}
+    )
+    try:
+        return load()
+    finally:
+        CONFIG.set(before)
+
+
+class _Nothing(mocks.Mocks):
+    def new_resource(self, args: mocks.MockResourceArgs) -> tuple[str, dict[str, Any]]:
+        return "", {}
+
+    def call(self, args: mocks.MockCallArgs) -> tuple[dict[str, Any], None]:
+        return {}, None
