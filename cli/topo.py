@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -36,10 +37,12 @@ def show(
     server: Annotated[
         str, typer.Argument(metavar="SERVER", help="A file that npu-smi's output was kept in, a folder, or a name.")
     ],
+    info: Annotated[Path | None, typer.Option(metavar="FILE", help="What `npu-smi info` printed there.")] = None,
+    pci: Annotated[Path | None, typer.Option(metavar="FILE", help="Root complexes; see docs/capture.md.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the data instead of the picture.")] = False,
 ) -> None:
     """Show the matrix and the groups of a server: what `npu-smi info -t topo` printed, and what it means."""
-    found = load(server)
+    found = load(server, info, pci)
     if as_json:
         print_json(report(found))
         return

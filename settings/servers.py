@@ -19,8 +19,11 @@ class ServerNotFound(Exception):  # noqa: N818 - says what is the case
     """There is no such server, or its files cannot be read. The message names the path and the remedy."""
 
 
-def find_server(server: str, root: Path = SHIPPED) -> Server:
-    """The server. ServerNotFound where there is none, TopologyError where its text cannot be trusted."""
+def find_server(server: str, root: Path = SHIPPED, *, info: Path | None = None, pci: Path | None = None) -> Server:
+    """The server. ServerNotFound where there is none, TopologyError where its text cannot be trusted.
+
+    info, pci: companion captures to use in place of those of the folder.
+    """
     path = _locate(server, root)
     if path.is_dir():
         name = path.resolve().name
@@ -34,7 +37,11 @@ def find_server(server: str, root: Path = SHIPPED) -> Server:
         raise ServerNotFound(
             f"{path} has no {TOPO}. Keep there what `npu-smi info -t topo` prints; see docs/capture.md."
         )
-    companions = [_read(folder / file) if folder is not None else None for file in (INFO, PCI, ASSUMED)]
+    there = [folder / file if folder is not None else None for file in (INFO, PCI, ASSUMED)]
+    companions = [_read(path) if path is not None else None for path in (info or there[0], pci or there[1], there[2])]
+    for named, found in ((info, companions[0]), (pci, companions[1])):
+        if named is not None and found is None:
+            raise ServerNotFound(f"{named} is no file. Name the one with that capture.")
     return read_server(name, text, *companions)
 
 

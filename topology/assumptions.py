@@ -53,12 +53,12 @@ def read_assumptions(text: str) -> Mapping[str, Assumption]:
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         raise TopologyError(
-            "assumed.yaml is no YAML.",
+            "it is no YAML.",
             line=mark.line + 1 if mark else None,
             remedy="See topology/assumptions.py for its form.",
         ) from None
     if not isinstance(data, dict):
-        raise TopologyError("assumed.yaml is not a mapping.", remedy=f"Its keys are {', '.join(MEANING)}.")
+        raise TopologyError("it is not a mapping.", remedy=f"Its keys are {', '.join(MEANING)}.")
     found: dict[str, Assumption] = {}
     for key, entry in data.items():
         if key not in MEANING:

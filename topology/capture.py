@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import TypeVar
 
 from topology.assumptions import assume, read_assumptions
 from topology.doubts import doubts
@@ -12,6 +13,8 @@ from topology.info import Chip, read_info
 from topology.matrix import Matrix, read_matrix
 from topology.model import Npu, Server
 from topology.pci import PciPlace, read_pci
+
+Read = TypeVar("Read")
 
 
 def read_server(
@@ -23,8 +26,8 @@ def read_server(
     TopologyError where a text cannot be trusted; what is doubtful but harmless is in the server's warnings.
     """
     matrix = read_matrix(topo)
-    chips = _by_label(read_info(info), matrix) if info is not None else {}
-    places = read_pci(pci) if pci is not None else {}
+    chips = _by_label(_read("info.txt", read_info, info), matrix) if info is not None else {}
+    places = _read("pci.txt", read_pci, pci) if pci is not None else {}
     warnings = list(matrix.warnings)
     if info is not None:
         warnings += _strangers(matrix, chips)
@@ -51,8 +54,17 @@ def read_server(
     )
     server = doubts(server, matrix.legend)
     if assumed is not None:
-        server = assume(server, {key: found.value for key, found in read_assumptions(assumed).items()})
+        server = assume(
+            server, {key: found.value for key, found in _read("assumed.yaml", read_assumptions, assumed).items()}
+        )
     return server
+
+
+def _read(source: str, read: Callable[[str], Read], text: str) -> Read:
+    try:
+        return read(text)
+    except TopologyError as error:
+        raise error.found_in(source) from None
 
 
 def _by_label(chips: tuple[Chip, ...], matrix: Matrix) -> Mapping[int, tuple[Chip, ...]]:

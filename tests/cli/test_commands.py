@@ -115,3 +115,10 @@ def test_an_isolated_server_is_shown_with_its_fault_and_not_compiled(tmp_path: P
     shown = run("topo", "show", str(file), "--json")
     assert "isolated" in json.loads(shown.stdout)["warnings"][-1]
     assert run("claims", "compile", str(file)).exit_code == 1
+
+
+def test_companion_captures_can_be_named_beside_a_file(tmp_path: Path) -> None:
+    info = SERVERS / "910b3" / "info.txt"
+    done = run("topo", "show", str(SERVERS / "910b3" / "topo.txt"), "--info", str(info), "--json")
+    assert json.loads(done.stdout)["npus"][2]["busId"] == "0000:81:00.0"
+    assert run("topo", "show", "910b3", "--pci", str(tmp_path / "none")).exit_code == 2

@@ -98,6 +98,11 @@ def test_a_cpu_list_that_stands_for_two_nodes_is_told() -> None:
     assert any("NUMA nodes 0, 6" in warning for warning in found.warnings)  # type: ignore[attr-defined]
 
 
+def test_an_error_names_the_capture_it_was_found_in() -> None:
+    with pytest.raises(TopologyError, match=r"^pci\.txt, line 1: "):
+        pair("0000:c1:00.0 six\n")
+
+
 def test_captures_of_two_machines_are_refused() -> None:
     with pytest.raises(TopologyError, match="no NPU in common"):
         read_server("x", text(mesh, ids=(4, 5)), INFO)
