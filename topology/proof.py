@@ -19,6 +19,7 @@ from topology.placements import Choice, choices
 from topology.profiles import DriverProfile
 from topology.promise import broken
 from topology.search import Alternative, Ask, Search, Settled, read_ask
+from topology.selectors import ids_of
 from topology.template import Template
 
 LARGEST = 16
@@ -54,7 +55,7 @@ def prove(server: Server, template: Template, profile: DriverProfile) -> Proof:
         )
     full = assume(server)
     known = attributes(full, profile)
-    ask = read_ask(template.spec, [known[id] for id in full.ids], profile.driver)
+    ask = read_ask(template.spec, [known[id] for id in full.ids], profile.driver, _selected(full, template, profile))
     satisfiable = _satisfiable(full, _allowed(full, template))
     search = Search(ask)
     lost, worst, where = 0, 0, 0
@@ -72,6 +73,18 @@ def prove(server: Server, template: Template, profile: DriverProfile) -> Proof:
         worst_calls=worst,
         worst_state=tuple(id for position, id in enumerate(full.ids) if where >> position & 1),
     )
+
+
+def _selected(server: Server, template: Template, profile: DriverProfile) -> dict[str, int]:
+    """The template's selectors, each with the devices that it lets in."""
+    found: dict[str, int] = {}
+    for request in template.spec["devices"]["requests"]:
+        for selector in request.get("exactly", {}).get("selectors", []):
+            ids = ids_of(profile, selector["cel"]["expression"])
+            if ids is not None:
+                places = (1 << position for position, id in enumerate(server.ids) if id in ids)
+                found[selector["cel"]["expression"]] = sum(places)
+    return found
 
 
 def _allowed(server: Server, template: Template) -> Iterable[frozenset[int]]:

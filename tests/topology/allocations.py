@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
@@ -15,7 +16,10 @@ def possible(spec: Mapping[str, Any], known: Known, driver: str) -> set[frozense
     """The sets for a claim without prioritized lists."""
     devices = spec["devices"]
     return _search(
-        [(request["name"], request["exactly"]["count"]) for request in devices["requests"]],
+        [
+            (request["name"], request["exactly"]["count"], _let_in(request["exactly"]))
+            for request in devices["requests"]
+        ],
         [(c["requests"], c["matchAttribute"].removeprefix(f"{driver}/")) for c in devices.get("constraints", [])],
         known,
     )
@@ -31,17 +35,27 @@ def alternatives(spec: Mapping[str, Any], known: Known, driver: str) -> Iterator
             for c in spec["devices"].get("constraints", [])
             if name in c["requests"]
         ]
-        yield name, _search([(name, sub["count"])], constraints, known)
+        yield name, _search([(name, sub["count"], _let_in(sub))], constraints, known)
+
+
+def _let_in(asked: Mapping[str, Any]) -> Callable[[int], bool]:
+    """What the selectors let in: compiled ones name ids in a list."""
+    lists = [
+        re.findall(r"\d+", selector["cel"]["expression"].rpartition("[")[2]) for selector in asked.get("selectors", [])
+    ]
+    return lambda id: all(str(id) in ids for ids in lists)
 
 
 def _search(
-    requests: Sequence[tuple[str, int]], constraints: Sequence[tuple[Sequence[str], str]], known: Known
+    requests: Sequence[tuple[str, int, Callable[[int], bool]]],
+    constraints: Sequence[tuple[Sequence[str], str]],
+    known: Known,
 ) -> set[frozenset[int]]:
     states: set[tuple[frozenset[int], tuple[Value | None, ...]]] = {(frozenset(), (None,) * len(constraints))}
-    for name, count in requests:
+    for name, count, let_in in requests:
         following = set()
         for used, values in states:
-            for chosen in combinations(sorted(set(known) - used), count):
+            for chosen in combinations(sorted(filter(let_in, set(known) - used)), count):
                 fixed = _hold(name, chosen, constraints, values, known)
                 if fixed is not None:
                     following.add((used | frozenset(chosen), fixed))

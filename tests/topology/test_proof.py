@@ -10,7 +10,7 @@ from tests.topology.wirings import mesh, server, shipped
 from topology.claims import compile_templates
 from topology.errors import TopologyError
 from topology.profiles import OPENFUYAO
-from topology.proof import prove
+from topology.proof import Proof, prove
 from topology.search import Alternative, Ask, Join, Search
 from topology.template import Template
 
@@ -62,6 +62,19 @@ def test_joined_requests_stay_in_one_class() -> None:
     search = Search(Ask(two, (False, False), (Join(frozenset({0, 1}), halves),)))
     assert search.run(bits(0, 1, 2, 3)).fits
     assert not search.run(bits(0, 1, 4, 5)).fits
+
+
+def box16(template: str) -> Proof:
+    return prove(shipped("box16"), by_name("box16", template), OPENFUYAO)
+
+
+@pytest.mark.parametrize("count", [8, 10, 12, 14, 16])
+def test_the_large_templates_of_a_box16_are_proven_and_cheap_in_every_state(count: int) -> None:
+    """In one request, or in equal requests for pairs, these cost 255 to 32,768 entries."""
+    proof = box16(f"npu-box16-{count}")
+    assert proof.holds, proof
+    assert proof.states == 65536
+    assert proof.worst_calls < 200, proof
 
 
 @pytest.mark.parametrize("name", SMALL)
