@@ -9,17 +9,14 @@ import typer
 import yaml
 
 from cli.output import MISUSED, fail, out, warn
+from cli.prove import prove_
 from cli.server import load
 from topology.claims import compile_server, compile_templates
 from topology.errors import TopologyError
 from topology.profiles import PROFILES, profile
 
-app = typer.Typer(no_args_is_help=True, help="Make the claim templates of a server.")
-
-
-@app.callback()
-def _claims() -> None:
-    """A group, though it has one command so far."""
+app = typer.Typer(no_args_is_help=True, help="Make and prove the claim templates of a server.")
+app.command("prove")(prove_)
 
 
 @app.command("compile")

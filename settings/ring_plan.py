@@ -10,13 +10,15 @@ from pathlib import Path
 from settings.errors import Problem, SettingsError
 from settings.explain import dotted
 from settings.load import read
+from settings.proofs import read_proofs
 from settings.ring import Ring
-from settings.servers import SHIPPED, ServerNotFound, find_server
+from settings.servers import SHIPPED, ServerNotFound, find_server, proofs_of
 from topology.claims import compile_templates
 from topology.classes import DeviceClass, chip_class, device_classes
 from topology.errors import TopologyError
 from topology.model import Server
 from topology.profiles import PROFILES, DriverProfile
+from topology.proof import key as proof_key
 from topology.template import Template
 
 
@@ -55,6 +57,8 @@ def plan(ring: Ring, project: Path, source: str) -> RingPlan:
     found: list[Problem] = []
     servers = _servers(ring, project, found)
     templates = tuple((server, _templates(server, ring, profile, found)) for server in servers)
+    if not found:
+        found += _unproven(ring, project, profile, templates)
     classes = device_classes(servers, profile)
     resources = _extended_resources(ring, profile, servers, classes, found) if servers else {}
     if found:
@@ -105,6 +109,29 @@ def _templates(server: Server, ring: Ring, profile: DriverProfile, found: list[P
         key = ["ring", "servers"] if server.faults or counts is None else ["ring", "counts", server.name]
         found.append(Problem(dotted(key), error.reason, error.remedy))
         return ()
+
+
+def _unproven(
+    ring: Ring, project: Path, profile: DriverProfile, templates: Sequence[tuple[Server, Sequence[Template]]]
+) -> list[Problem]:
+    """Nothing unproven is deployed: each template needs a proof of just what it says, on just this wiring."""
+    found: list[Problem] = []
+    for index, (entry, (server, its)) in enumerate(zip(ring.servers, templates, strict=True)):
+        path = dotted(["ring", "servers", index])
+        place = proofs_of(_place(entry, project))
+        if place is None:
+            reason = f"{entry} is a single file, which has no place for the proofs of its templates."
+            found.append(Problem(path, reason, "Make it a folder with a topo.txt; see docs/capture.md."))
+            continue
+        proofs = read_proofs(place)
+        missing = [
+            t.name for t in its if (proof := proofs.get(proof_key(server, t, profile))) is None or not proof.holds
+        ]
+        if missing:
+            others = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+            remedy = f"Run `.venv/bin/ringfence claims prove {entry}` and commit the proofs.json that it writes."
+            found.append(Problem(path, f"{missing[0]}{others} of {entry} is not proven for this wiring.", remedy))
+    return found
 
 
 def _extended_resources(

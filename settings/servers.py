@@ -11,6 +11,7 @@ from topology.model import Server
 
 SHIPPED = Path(__file__).resolve().parents[1] / "servers"
 TOPO, INFO, PCI, ASSUMED = "topo.txt", "info.txt", "pci.txt", "assumed.yaml"
+PROOFS = "proofs.json"
 
 _LARGEST = 4 * 2**20
 
@@ -45,15 +46,24 @@ def find_server(server: str, root: Path = SHIPPED, *, info: Path | None = None, 
     return read_server(name, text, *companions)
 
 
+def proofs_of(server: str, root: Path = SHIPPED) -> Path | None:
+    """Where the server's proofs are kept: beside its captures; None for a single file, which has no such place."""
+    path = _locate(server, root)
+    return path / PROOFS if path.is_dir() else None
+
+
+def shipped_names(root: Path = SHIPPED) -> list[str]:
+    """The servers of servers/, by name."""
+    return sorted(folder.name for folder in root.iterdir() if (folder / TOPO).exists()) if root.is_dir() else []
+
+
 def _locate(server: str, root: Path) -> Path:
     for path in (Path(server), root / server):
         # "box16" in a folder that has a file of that name means the file, as in a shell.
         if server and path.exists():
             return path
-    known = (
-        ", ".join(sorted(folder.name for folder in root.iterdir() if (folder / TOPO).exists())) if root.is_dir() else ""
-    )
-    raise ServerNotFound(f"{server!r} is no file, no folder and no server of servers/. Those are: {known or 'none'}.")
+    known = ", ".join(shipped_names(root)) or "none"
+    raise ServerNotFound(f"{server!r} is no file, no folder and no server of servers/. Those are: {known}.")
 
 
 def _check_name(name: str, *, strict: bool) -> str:

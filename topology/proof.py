@@ -7,7 +7,9 @@ order the scheduler comes upon it, keeps the promise.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import hashlib
+import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import combinations, product
 
@@ -26,13 +28,18 @@ LARGEST = 16
 """NPUs of a server up to which every state is looked at: 65,536 states."""
 
 
+VERSION = 1
+"""Raised when a proof says more or other than before, so that older ones no longer count."""
+
+
 @dataclass(frozen=True)
 class Proof:
     """states: looked at. lost: states in which an allowed set is free and the search finds none. broken: sets allowed
     that break the promise. worst_calls: entries of the allocator's inner function, at most; worst_state: the ids of the
-    free NPUs in the first state that costs it.
+    free NPUs in the first state that costs it. key: of what was proven, see `key`.
     """
 
+    key: str
     template: str
     count: int
     states: int
@@ -46,6 +53,25 @@ class Proof:
         return self.lost == 0 and self.broken == 0
 
 
+def key(server: Server, template: Template, profile: DriverProfile) -> str:
+    """What a proof is of, as 64 hex digits: the search that the claim's words mean, the promises, the wiring.
+
+    Names count for nothing: the same claim with a driver's other spelling of an attribute is the same proof.
+    """
+    ask, _ = _ask(server, template, profile)
+    facts = [VERSION, repr(ask), sorted(map(repr, template.promises.items())), server.ids, server.relations]
+    facts.append([(npu.affinity, npu.numa_node) for npu in server.npus])
+    return hashlib.sha256(json.dumps(facts, separators=(",", ":")).encode()).hexdigest()
+
+
+def _ask(server: Server, template: Template, profile: DriverProfile) -> tuple[Ask, Server]:
+    """The claim's search, and the server with its unknowns assumed."""
+    full = assume(server)
+    known = attributes(full, profile)
+    selected = _selected(full, template, profile)
+    return read_ask(template.spec, [known[id] for id in full.ids], profile.driver, selected), full
+
+
 def prove(server: Server, template: Template, profile: DriverProfile) -> Proof:
     """The proof of one template of the server, its unknowns assumed. TopologyError past 16 NPUs."""
     if len(server.npus) > LARGEST:
@@ -53,9 +79,7 @@ def prove(server: Server, template: Template, profile: DriverProfile) -> Proof:
             f"{server.name} has {len(server.npus)} NPUs; all states are looked at for up to {LARGEST}.",
             remedy="Capture a server whose NPUs can be proven, or use the template unproven, by hand.",
         )
-    full = assume(server)
-    known = attributes(full, profile)
-    ask = read_ask(template.spec, [known[id] for id in full.ids], profile.driver, _selected(full, template, profile))
+    ask, full = _ask(server, template, profile)
     satisfiable = _satisfiable(full, _allowed(full, template))
     search = Search(ask)
     lost, worst, where = 0, 0, 0
@@ -65,6 +89,7 @@ def prove(server: Server, template: Template, profile: DriverProfile) -> Proof:
         if found.calls > worst:
             worst, where = found.calls, free
     return Proof(
+        key=key(server, template, profile),
         template=template.name,
         count=template.count,
         states=1 << len(full.npus),
@@ -158,18 +183,3 @@ def _choices(
             bits = [1 << position for position in range(there.bit_length()) if there >> position & 1]
             for chosen in combinations(bits, alternative.count):
                 yield sum(chosen), tuple(now)
-
-
-def prove_all(
-    server: Server,
-    templates: Iterable[Template],
-    profile: DriverProfile,
-    seen: Callable[[Proof], None] = lambda _: None,
-) -> tuple[Proof, ...]:
-    """The proofs of the templates, in their order; seen is called with each as it is done."""
-    proofs = []
-    for template in templates:
-        proof = prove(server, template, profile)
-        seen(proof)
-        proofs.append(proof)
-    return tuple(proofs)

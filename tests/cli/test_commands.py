@@ -122,3 +122,27 @@ def test_companion_captures_can_be_named_beside_a_file(tmp_path: Path) -> None:
     done = run("topo", "show", str(SERVERS / "910b3" / "topo.txt"), "--info", str(info), "--json")
     assert json.loads(done.stdout)["npus"][2]["busId"] == "0000:81:00.0"
     assert run("topo", "show", "910b3", "--pci", str(tmp_path / "none")).exit_code == 2
+
+
+def test_prove_prints_the_contracts_rows_and_takes_shipped_proofs_as_they_are() -> None:
+    done = run("claims", "prove", "800t-a3", "--json")
+    assert done.exit_code == 0
+    rows = json.loads(done.stdout)
+    assert rows[-1] == {
+        "template": "npu-800t-a3-8",
+        "count": 8,
+        "states": 256,
+        "lost": 0,
+        "broken": 0,
+        "worst_calls": 77,
+        "worst_state": [0, 1, 2, 3, 4, 5, 6],
+    }
+
+
+def test_a_capture_can_be_proven_before_it_is_shipped(tmp_path: Path) -> None:
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    (folder / "topo.txt").write_text((SERVERS / "800t-a3" / "topo.txt").read_text())
+    assert run("claims", "prove", str(folder)).exit_code == 0
+    kept = json.loads((folder / "proofs.json").read_text())
+    assert [row["template"] for row in kept] == [f"npu-mine-{count}" for count in (1, 2, 4, 6, 8)]

@@ -80,9 +80,28 @@ def test_one_class_under_two_names_is_refused(tmp_path: Path) -> None:
 def test_paths_start_at_the_project(tmp_path: Path) -> None:
     folder = tmp_path / "captured" / "mine"
     folder.mkdir(parents=True)
-    (folder / "topo.txt").write_text((ROOT / "servers" / "910b3" / "topo.txt").read_text())
+    for file in (ROOT / "servers" / "910b3").iterdir():
+        # The proofs too: they are of the wiring and the promises, whatever the server is called.
+        (folder / file.name).write_text(file.read_text())
     found = planned(tmp_path, {"ring.servers": ["./captured/mine"]}, project=tmp_path)
     assert [server.name for server in found.servers] == ["mine"]
+
+
+def test_what_is_not_proven_is_not_deployed(tmp_path: Path) -> None:
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    topo = (ROOT / "servers" / "910b3" / "topo.txt").read_text()
+    (folder / "topo.txt").write_text(topo)
+    found = problem(tmp_path, {"ring.servers": ["./mine"]}, project=tmp_path)
+    assert "npu-mine-1 and 9 more of ./mine is not proven for this wiring" in found
+    assert "ringfence claims prove ./mine" in found
+    (folder / "proofs.json").write_text((ROOT / "servers" / "310p3" / "proofs.json").read_text())
+    assert "is not proven" in problem(tmp_path, {"ring.servers": ["./mine"]}, project=tmp_path), "of another wiring"
+
+
+def test_a_single_file_has_no_place_for_proofs(tmp_path: Path) -> None:
+    (tmp_path / "topo.txt").write_text((ROOT / "servers" / "910b3" / "topo.txt").read_text())
+    assert "Make it a folder" in problem(tmp_path, {"ring.servers": ["./topo.txt"]}, project=tmp_path)
 
 
 def test_a_name_means_the_shipped_server_whatever_is_in_the_current_folder(

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import json
+from dataclasses import asdict, replace
 
 import pytest
 
-from tests.topology.wirings import mesh, server, shipped
+from tests.topology.wirings import SERVERS, mesh, server, shipped
 from topology.claims import compile_templates
 from topology.errors import TopologyError
-from topology.profiles import OPENFUYAO
-from topology.proof import Proof, prove
+from topology.profiles import OPENFUYAO, PROFILES
+from topology.proof import Proof, key, prove
 from topology.search import Alternative, Ask, Join, Search
 from topology.template import Template
 
@@ -113,3 +114,23 @@ def test_a_server_too_large_to_prove_is_refused() -> None:
     large = server(mesh, ids=range(17), affinity=None)
     with pytest.raises(TopologyError, match="17 NPUs"):
         prove(large, compile_templates(large, OPENFUYAO)[0], OPENFUYAO)
+
+
+@pytest.mark.parametrize("name", [*SMALL, "box16"])
+def test_the_shipped_proofs_are_of_the_shipped_templates(name: str) -> None:
+    """`pulumi up` takes them at their word, so they are worked out anew here. `ringfence claims prove` writes them."""
+    kept = {row["key"]: row for row in json.loads((SERVERS / name / "proofs.json").read_text())}
+    found = shipped(name)
+    for template in compile_templates(found, OPENFUYAO):
+        row = kept[key(found, template, OPENFUYAO)]
+        assert row["template"] == template.name
+        if name != "box16" or template.count in (2, 12):
+            assert {**asdict(prove(found, template, OPENFUYAO))} == {**row, "worst_state": tuple(row["worst_state"])}
+
+
+def test_a_proof_is_of_words_and_wiring_and_not_of_names() -> None:
+    found = shipped("box16")
+    template = by_name("box16", "npu-box16-4")
+    spelled = next(t for t in compile_templates(found, PROFILES["openfuyao-standard-numa"]) if t.name == template.name)
+    assert key(found, template, OPENFUYAO) == key(found, spelled, PROFILES["openfuyao-standard-numa"])
+    assert key(found, template, OPENFUYAO) != key(found, by_name("box16", "npu-box16-4-ring"), OPENFUYAO)
