@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from sandbox import pins, toolchain
-from sandbox.report import Report
+from sandbox.report import ConsoleReport
 from tests.topology.random_claims import Case, make
 from topology.allocator import VERSIONS, Allocated, Fatal, TooLong, Unmodelled, Unsatisfiable, allocate, read_world
 
@@ -37,8 +37,8 @@ Answer = dict[str, Any]
 
 def programs() -> dict[str, Path]:
     """Kubernetes version → oracle, built if need be."""
-    found = toolchain.ensure(Report.plain(), programs=pins.ORACLES) if hasattr(Report, "plain") else {}
-    return {name.removeprefix("allocator-oracle-0."): path for name, path in found.items()}
+    found = toolchain.ensure(ConsoleReport(), programs=pins.ORACLES)
+    return {f"1.{name.removeprefix('allocator-oracle-0.')}": path for name, path in found.items()}
 
 
 def replica(case: Case) -> Answer | None:
@@ -150,7 +150,7 @@ def main() -> int:
     arguments = parser.parse_args()
     bad = 0
     for version in arguments.version or list(VERSIONS):
-        program = arguments.program or programs()[version.removeprefix("1.")]
+        program = arguments.program or programs()[version]
         start = time.monotonic()
         result = compare(program, random_cases(version, arguments.first, arguments.cases))
         seconds = time.monotonic() - start

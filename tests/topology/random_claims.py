@@ -74,8 +74,11 @@ class _Maker:
         counters = [{"name": f"set{number}", "counters": self.counter_values(8, 20)} for number in range(2)]
         slices = []
         total = 0
-        for part in range(parts):
-            devices = [self.device(driver, f"d{total + number}", counters) for number in range(random.randint(0, 5))]
+        for _ in range(parts):
+            devices = [
+                self.device(driver, f"d{total + number}", counters)
+                for number in range(random.choice((0, 1, 2, 3, 4, 5, 6)))
+            ]
             total += len(devices)
             slices.append({"devices": devices, **self.scope(devices)})
         if self.counting:
@@ -90,7 +93,11 @@ class _Maker:
             pool = {"name": name, "generation": generation - older, "resourceSliceCount": count}
             # Names whose order is not that of the parts.
             mark = random.randint(0, 99)
-            made.append(self.wrap("ResourceSlice", f"s-{mark}-{driver[0]}-{name}-{part}", {"driver": driver, "pool": pool, **spec}))
+            made.append(
+                self.wrap(
+                    "ResourceSlice", f"s-{mark}-{driver[0]}-{name}-{part}", {"driver": driver, "pool": pool, **spec}
+                )
+            )
         if self.broken and self.may(0.3) and made:
             devices = made[0]["spec"].get("devices") or []
             if devices and len(made) > 1 and made[1]["spec"].get("devices"):
@@ -111,7 +118,11 @@ class _Maker:
         if kind == "selector":
             return {"nodeSelector": self.selector()}
         for device in devices:
-            device.update(random.choice(({"nodeName": "n1"}, {"nodeName": "n2"}, {"allNodes": True}, {"nodeSelector": self.selector()})))
+            device.update(
+                random.choice(
+                    ({"nodeName": "n1"}, {"nodeName": "n2"}, {"allNodes": True}, {"nodeSelector": self.selector()})
+                )
+            )
         return {"perDeviceNodeSelection": True}
 
     def selector(self) -> Plain:
@@ -126,7 +137,9 @@ class _Maker:
         )
         term: Plain = {"matchExpressions": [one]}
         if self.may(0.2):
-            term["matchFields"] = [{"key": "metadata.name", "operator": random.choice(("In", "NotIn")), "values": ["n1"]}]
+            term["matchFields"] = [
+                {"key": "metadata.name", "operator": random.choice(("In", "NotIn")), "values": ["n1"]}
+            ]
         return {"nodeSelectorTerms": [term]}
 
     def device(self, driver: str, name: str, counters: list[Plain]) -> Plain:
@@ -142,9 +155,13 @@ class _Maker:
         if self.may(0.05):
             attributes["std.example/numa"] = {"string": "0"}
         if self.may(0.05):
-            attributes[f"{driver}/ring"] = {"int": 1}
+            # A full name of its own driver, and one of another's.
+            attributes[f"{driver}/{random.choice(('ring', 'pair'))}"] = attributes.pop("ring")
         if self.may(0.05):
-            attributes["b.example/chip"] = {"string": "x"}
+            attributes["b.example/chip"] = {"string": random.choice("xy")}
+            if driver == "b.example" and not self.may(0.2):
+                # Both names at once is what the scheduler itself answers by chance.
+                del attributes["chip"]
         kept = {key: value for key, value in attributes.items() if not self.may(self.lacking)}
         device: Plain = {"name": name, "attributes": kept}
         if self.may(0.8):
@@ -154,7 +171,8 @@ class _Maker:
         if self.counting and self.may(0.6):
             sets = random.sample(counters, random.randint(1, 2))
             device["consumesCounters"] = [
-                {"counterSet": one["name"], "counters": self.counter_values(1, 12, list(one["counters"]))} for one in sets
+                {"counterSet": one["name"], "counters": self.counter_values(1, 12, list(one["counters"]))}
+                for one in sets
             ]
             if self.broken and self.may(0.1):
                 device["consumesCounters"][0]["counterSet"] = "missing"
@@ -204,9 +222,16 @@ class _Maker:
     # Classes and claims.
 
     def classes(self) -> list[Plain]:
-        plain: list[list[str]] = [[], ['device.driver == "a.example"'], [self.expression()], ["true", self.expression()]]
+        plain: list[list[str]] = [
+            [],
+            ['device.driver == "a.example"'],
+            [self.expression()],
+            ["true", self.expression()],
+        ]
         return [
-            self.wrap("DeviceClass", f"class{number}", {"selectors": [{"cel": {"expression": one}} for one in selectors]})
+            self.wrap(
+                "DeviceClass", f"class{number}", {"selectors": [{"cel": {"expression": one}} for one in selectors]}
+            )
             for number, selectors in enumerate(plain)
         ]
 
@@ -221,7 +246,9 @@ class _Maker:
         literal = {"chip": '"x"', "ok": "true"}.get(name, "1")
         compare = random.choice((f"{value}.{name} == {literal}", f"{value}.{name} != {literal}"))
         if name in ("ring", "pair", "numa"):
-            compare = random.choice((compare, f"{value}.{name} < 1", f"{value}.{name} in [0, 2]", f"{value}.{name} >= 0"))
+            compare = random.choice(
+                (compare, f"{value}.{name} < 1", f"{value}.{name} in [0, 2]", f"{value}.{name} >= 0")
+            )
         if name == "ver":
             compare = random.choice(
                 (
@@ -264,7 +291,7 @@ class _Maker:
     def claim(self, name: str) -> Plain:
         random = self.random
         requests = [self.request(f"r{number}") for number in range(random.choice((1, 1, 2, 2, 3)))]
-        constraints = [self.constraint(requests) for _ in range(random.choice((0, 0, 1, 1, 2, 3)))]
+        constraints = [self.constraint(requests) for _ in range(random.choice((0, 0, 0, 1, 1, 1, 2, 3)))]
         devices: Plain = {"requests": requests}
         if constraints:
             devices["constraints"] = constraints
@@ -281,19 +308,21 @@ class _Maker:
 
     def asked(self) -> Plain:
         random = self.random
-        made: Plain = {"deviceClassName": f"class{random.choice((0, 0, 0, 1, 1, 2, 3))}"}
+        made: Plain = {"deviceClassName": f"class{random.choice((0, 0, 0, 0, 0, 1, 1, 2, 3))}"}
         if self.may(0.12):
             made["allocationMode"] = "All"
         else:
             made["allocationMode"] = "ExactCount"
             made["count"] = random.choice((1, 1, 1, 2, 2, 3, 4)) if not self.may(0.02) else random.choice((17, 33))
-        if self.may(0.3):
+        if self.may(0.2):
             made["selectors"] = [{"cel": {"expression": self.expression()}}]
         if self.tainting and self.may(0.5):
             made["tolerations"] = [self.toleration()]
-        if self.sharing and self.may(0.5) or self.betas and self.may(0.03):
+        if (self.sharing and self.may(0.5)) or (self.betas and self.may(0.03)):
             names = random.sample(("mem", "cores"), random.randint(1, 2))
-            made["capacity"] = {"requests": {one: random.choice(("1", "2", "3", "5", "1500m", "250m")) for one in names}}
+            made["capacity"] = {
+                "requests": {one: random.choice(("1", "2", "3", "5", "1500m", "250m")) for one in names}
+            }
             if not self.unpolished:
                 made["capacity"]["requests"] = {one: random.choice(("1", "2", "3")) for one in names}
         return made
@@ -312,7 +341,14 @@ class _Maker:
     def constraint(self, requests: list[Plain]) -> Plain:
         random = self.random
         attribute = random.choice(
-            ("a.example/ring", "a.example/ring", "a.example/pair", "b.example/chip", "std.example/numa", "a.example/none")
+            (
+                "a.example/ring",
+                "a.example/ring",
+                "a.example/pair",
+                "b.example/chip",
+                "std.example/numa",
+                "a.example/none",
+            )
             if self.may(0.3)
             else ("a.example/ring", "a.example/pair", "std.example/numa", "b.example/ring")
         )

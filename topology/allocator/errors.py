@@ -13,7 +13,7 @@ class Unmodelled(TopologyError):  # noqa: N818 - it is no fault of the input: it
         super().__init__(f"The scheduler's search is not replicated for {feature}.", remedy="Ask a real scheduler.")
 
 
-class Malformed(TopologyError):
+class Malformed(TopologyError):  # noqa: N818 - as Unmodelled
     """An object that the API server would not have taken: `path` says where."""
 
     def __init__(self, path: str, reason: str) -> None:

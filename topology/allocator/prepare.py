@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from topology.allocator.capacity import consumed
-from topology.allocator.constraints import State, state_of, value_of
+from topology.allocator.constraints import DistinctByRequest, State, state_of, value_of
 from topology.allocator.errors import SchedulerError, Unmodelled
 from topology.allocator.objects import (
     Alternatives,
@@ -49,8 +49,11 @@ class Special:
     amounts: Mapping[str, int] | None = None
 
 
-Candidate = tuple[int, tuple[AttributeValue, ...], Special | None]
-"""Number of the device, its values for the request's constraints in order, and whatever is special about it."""
+Values = tuple[AttributeValue | None, ...]
+"""A device's values for the constraints that cover a request, in their order. None: it has none."""
+
+Candidate = tuple[int, Values, Special | None]
+"""Number of the device, its values, and whatever is special about it."""
 
 
 @dataclass(eq=False)
@@ -58,7 +61,7 @@ class Prepared:
     """A request or subrequest, ready for the search.
 
     states: the constraints that cover it. candidates: in the search's order. wanted: for the mode `All`, every device
-    that it must get; values None where a device lacks an attribute that a constraint compares.
+    that it must get.
     next: the step of the program that follows. following: the request under which `All` takes its next device.
     """
 
@@ -70,7 +73,7 @@ class Prepared:
     count: int = 0
     states: tuple[State, ...] = ()
     candidates: list[Candidate] | None = None
-    wanted: list[tuple[Spot, tuple[AttributeValue, ...] | None, Special | None]] = field(default_factory=list)
+    wanted: list[tuple[Spot, Values, Special | None]] = field(default_factory=list)
     next: int = 0
     following: Prepared | None = None
 
@@ -221,7 +224,11 @@ class Preparation:
             if any(amount > spot.device.capacity[name].value for name, amount in amounts.items()):
                 return None
         values = _values(spot, made.attributes)
-        return None if values is None else (spot.number, values, self._special(spot, amounts))
+        # No constraint takes a device without its attribute. But up to 1.36, distinctAttribute forgets what it knows
+        # of a request when a constraint after it refuses a device, so there the search has to try.
+        if None in values and not any(isinstance(state, DistinctByRequest) for state in made.states):
+            return None
+        return spot.number, values, self._special(spot, amounts)
 
     def _special(self, spot: Spot, amounts: Mapping[str, int] | None) -> Special | None:
         if self._version.betas and (spot.device.shareable or spot.device.consumes or self._shared.holds(spot.id)):
@@ -295,10 +302,8 @@ class Preparation:
                     )
 
 
-def _values(spot: Spot, attributes: tuple[str, ...]) -> tuple[AttributeValue, ...] | None:
-    values = [value_of(spot.slice.driver, spot.device, attribute) for attribute in attributes]
-    known = tuple(value for value in values if value is not None)
-    return known if len(known) == len(values) else None
+def _values(spot: Spot, attributes: tuple[str, ...]) -> Values:
+    return tuple(value_of(spot.slice.driver, spot.device, attribute) for attribute in attributes)
 
 
 def _tolerated(request: Request, taint: Taint) -> bool:

@@ -6,7 +6,7 @@ Malformed for what the API server would not take, Unmodelled for what the replic
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from topology.allocator import quantity
 from topology.allocator.errors import Malformed, Unmodelled
@@ -113,7 +113,9 @@ def read_slice(thing: Plain) -> Slice:
         generation=_whole(pool, "generation", f"{at}.spec.pool", 0),
         slice_count=_whole(pool, "resourceSliceCount", f"{at}.spec.pool", 0),
         devices=tuple(_device(device, f"{at} device") for device in _list(spec, "devices", at)),
-        counters=tuple(_counters(one, "name", f"{at}.spec.sharedCounters") for one in _list(spec, "sharedCounters", at)),
+        counters=tuple(
+            _counters(one, "name", f"{at}.spec.sharedCounters") for one in _list(spec, "sharedCounters", at)
+        ),
         node_name=_text(spec, "nodeName", at, ""),
         all_nodes=_flag(spec, "allNodes", at),
         node_selector=_node_selector(spec, at),
@@ -156,12 +158,12 @@ def _attribute(thing: Any, at: str) -> AttributeValue:
     if len(given) != 1 or given[0] not in _KINDS:
         raise Malformed(at, "it must have exactly one of int, bool, string, version")
     [kind] = given
-    value = thing[kind]
+    value: Any = thing[kind]
     if not isinstance(value, _KINDS[kind]) or (kind == "int" and isinstance(value, bool)):
         raise Malformed(at, f"{value!r} is no {kind}")
     if isinstance(value, int) and not -(2**63) <= value < 2**63:
         raise Malformed(at, f"{value} does not fit in 64 bits")
-    return kind, value
+    return kind, cast("int | str | bool", value)
 
 
 def _capacity(thing: Any, at: str) -> Capacity:

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 from topology.allocator.constraints import Match, State
 from topology.allocator.errors import SchedulerError, TooLong
-from topology.allocator.objects import AttributeValue
 from topology.allocator.prepare import (
     ALTERNATIVES,
     CLAIM,
@@ -21,6 +20,7 @@ from topology.allocator.prepare import (
     Prepared,
     Special,
     Spot,
+    Values,
 )
 from topology.allocator.shared import Shared
 from topology.allocator.versions import Version
@@ -52,7 +52,9 @@ class Failed(Exception):  # noqa: N818
         self.calls = calls
 
 
-def search(made: Preparation, shared: Shared, claims: int, version: Version, limit: int) -> Found:
+def search(  # noqa: PLR0915 - closures over the same state, in one piece because that is what makes them fast
+    made: Preparation, shared: Shared, claims: int, version: Version, limit: int
+) -> Found:
     """Look for devices for all claims. limit: TooLong after so many calls. Failed for an error of the scheduler's."""
     steps, spots = made.steps, made.spots
     held = [_TAKEN if spot.id in shared.whole else 0 for spot in spots]
@@ -84,7 +86,7 @@ def search(made: Preparation, shared: Shared, claims: int, version: Version, lim
         return _EXCEEDED if exceeded else _FAILED
 
     def place(request: Prepared, placed: int, start: int) -> int:
-        """One call of allocateOne for a device of a request: `placed` it has, candidates from `start` on may be next."""
+        """One call of allocateOne for a request's next device: `placed` it has, candidates from `start` on are left."""
         nonlocal calls
         calls += 1
         if calls > limit:
@@ -148,7 +150,7 @@ def search(made: Preparation, shared: Shared, claims: int, version: Version, lim
         index: int,
         following: int,
         number: int,
-        values: tuple[AttributeValue, ...],
+        values: Values,
         special: Special,
         busy: int,
         bit: int,
@@ -185,7 +187,7 @@ def search(made: Preparation, shared: Shared, claims: int, version: Version, lim
         if counted and not shared.reserve(spot.pool, spot.device):
             return _FAILED
         fits = not made.tainted(request, spot)
-        if fits and (values is None or (request.states and not join(request.states, request.base, values))):
+        if fits and not join(request.states, request.base, values):
             raise SchedulerError(
                 f"request {request.name}: cannot add device {'/'.join(spot.id)} because a claim constraint would not "
                 "be satisfied"
@@ -222,7 +224,8 @@ def search(made: Preparation, shared: Shared, claims: int, version: Version, lim
     def take_special(special: Special, bit: int) -> Callable[[], None] | None:
         """Counters, capacity and the device itself; None if one of them is not to be had."""
         spot, amounts = special.spot, special.amounts
-        assert spot is not None and amounts is not None
+        assert spot is not None
+        assert amounts is not None
         if not shared.fits(spot.id, amounts, spot.device.capacity):
             return None
         counted = shared.must_count(spot.id, spot.device)
@@ -256,10 +259,11 @@ def search(made: Preparation, shared: Shared, claims: int, version: Version, lim
     return Found([[(request.name, spots[number]) for request, number in one] for one in given], calls)
 
 
-def join(states: tuple[State, ...], request: str, values: tuple[AttributeValue, ...]) -> bool:
+def join(states: tuple[State, ...], request: str, values: Values) -> bool:
     """All constraints take the device, or none does."""
     for index, state in enumerate(states):
-        if not state.add(request, values[index]):
+        value = values[index]
+        if value is None or not state.add(request, value):
             leave(states[:index], request)
             return False
     return True

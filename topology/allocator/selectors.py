@@ -58,18 +58,17 @@ class Selector:
         return value
 
     def _data(self, driver: str, device: Device) -> Mapping[str, Any]:
+        empty: dict[str, dict[str, Any]] = {domain: {} for domain in self._domains}
         attributes: dict[str, dict[str, Any]] = {}
         for name, (kind, value) in device.attributes.items():
             domain, id = _qualified(name, driver)
-            if kind == "version":
-                if id in self._ids:
-                    raise Unmodelled(f"the version {name} outside its own functions in {self.expression!r}")
-                value = _version(str(value))
-            attributes.setdefault(domain, {})[id] = value
+            if kind == "version" and id in self._ids:
+                raise Unmodelled(f"the version {name} outside its own functions in {self.expression!r}")
+            _set(attributes, domain, id, _version(str(value)) if kind == "version" else value, name)
         capacity: dict[str, dict[str, Any]] = {}
         for name, one in device.capacity.items():
             domain, id = _qualified(name, driver)
-            capacity.setdefault(domain, {})[id] = _quantity_value(one.value)
+            _set(capacity, domain, id, _quantity_value(one.value), name)
         return {
             "device.driver": driver,
             "device.allowMultipleAllocations": device.shareable,
@@ -77,8 +76,8 @@ class Selector:
             "device.attributes_there": attributes,
             "device.capacity_there": capacity,
             # ... and an index finds an empty map where a domain is not there.
-            "device.attributes": {**dict.fromkeys(self._domains, {}), **attributes},
-            "device.capacity": {**dict.fromkeys(self._domains, {}), **capacity},
+            "device.attributes": empty | attributes,
+            "device.capacity": empty | capacity,
         }
 
 
@@ -171,6 +170,14 @@ def _qualified(name: str, driver: str) -> tuple[str, str]:
     return (domain, id) if slash else (driver, name)
 
 
+def _set(values: dict[str, dict[str, Any]], domain: str, id: str, value: Any, name: str) -> None:
+    known = values.setdefault(domain, {})
+    # Bool and int are told apart: 1 == True here, and not in CEL.
+    if id in known and (type(known[id]), known[id]) != (type(value), value):
+        raise Unmodelled(f"{name} given with its domain and without, of which the scheduler reads one by chance")
+    known[id] = value
+
+
 def _quantity_value(size: int) -> bytes:
     return _QUANTITY + str(size).encode()
 
@@ -238,7 +245,7 @@ def _environment() -> Any:
     # Quantities and versions are opaque in Kubernetes. CEL's bytes stand for them: nothing else here is bytes.
     kind = cel.Type
     texts, opaque = kind.STRING, kind.BYTES
-    functions = {
+    functions: dict[str, list[tuple[Any, list[Any], bool, Callable[..., Any]]]] = {
         "quantity": [(opaque, [texts], False, lambda text: _quantity_value(quantity.parse(text)))],
         "isQuantity": [(kind.BOOL, [texts], False, _parses(quantity.parse))],
         "semver": [(opaque, [texts], False, _version_of)],
