@@ -20,7 +20,7 @@ from sandbox.report import ConsoleReport
 from tests.topology.random_claims import Case, make
 from topology.allocator import VERSIONS, Allocated, Fatal, TooLong, Unmodelled, Unsatisfiable, allocate, read_world
 
-LIMIT = 20_000
+LIMIT = 4_000
 """Calls of the inner function after which a case is not compared: it would say nothing that a smaller one does not."""
 
 KEPT = Path(__file__).parent / "allocator_cases"

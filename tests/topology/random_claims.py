@@ -63,7 +63,7 @@ class _Maker:
         random.shuffle(case.slices)
         case.classes = self.classes()
         case.taken = self.taken()
-        case.claims = [self.claim(f"c{number}") for number in range(random.choice((1, 1, 1, 2, 2, 3)))]
+        case.claims = [self.claim(f"c{number}") for number in range(random.choice((1, 1, 1, 1, 2, 3)))]
         return case
 
     # Slices.
@@ -156,7 +156,8 @@ class _Maker:
             attributes["std.example/numa"] = {"string": "0"}
         if self.may(0.05):
             # A full name of its own driver, and one of another's.
-            attributes[f"{driver}/{random.choice(('ring', 'pair'))}"] = attributes.pop("ring")
+            name = random.choice(("ring", "pair"))
+            attributes[f"{driver}/{name}"] = attributes.pop(name)
         if self.may(0.05):
             attributes["b.example/chip"] = {"string": random.choice("xy")}
             if driver == "b.example" and not self.may(0.2):
@@ -235,10 +236,14 @@ class _Maker:
             for number, selectors in enumerate(plain)
         ]
 
+    def driver(self) -> str:
+        """Mostly one that there is."""
+        return self.random.choice(self.ids)[0] if self.ids and not self.may(0.1) else self.random.choice(DRIVERS)
+
     def expression(self) -> str:
         """A selector; one that reads an attribute without asking first only now and then."""
         random = self.random
-        at = random.choice(DRIVERS)
+        at = self.driver()
         value = f'device.attributes["{at}"]'
         name = random.choice(("ring", "pair", "chip", "ok", "ver", "numa"))
         if name == "numa":
@@ -290,7 +295,7 @@ class _Maker:
 
     def claim(self, name: str) -> Plain:
         random = self.random
-        requests = [self.request(f"r{number}") for number in range(random.choice((1, 1, 2, 2, 3)))]
+        requests = [self.request(f"r{number}") for number in range(random.choice((1, 1, 1, 2, 2, 3)))]
         constraints = [self.constraint(requests) for _ in range(random.choice((0, 0, 0, 1, 1, 1, 2, 3)))]
         devices: Plain = {"requests": requests}
         if constraints:
@@ -313,7 +318,7 @@ class _Maker:
             made["allocationMode"] = "All"
         else:
             made["allocationMode"] = "ExactCount"
-            made["count"] = random.choice((1, 1, 1, 2, 2, 3, 4)) if not self.may(0.02) else random.choice((17, 33))
+            made["count"] = random.choice((1, 1, 1, 2, 2, 3, 4)) if not self.may(0.03) else random.choice((17, 33))
         if self.may(0.2):
             made["selectors"] = [{"cel": {"expression": self.expression()}}]
         if self.tainting and self.may(0.5):
@@ -340,17 +345,11 @@ class _Maker:
 
     def constraint(self, requests: list[Plain]) -> Plain:
         random = self.random
+        at = self.driver()
         attribute = random.choice(
-            (
-                "a.example/ring",
-                "a.example/ring",
-                "a.example/pair",
-                "b.example/chip",
-                "std.example/numa",
-                "a.example/none",
-            )
-            if self.may(0.3)
-            else ("a.example/ring", "a.example/pair", "std.example/numa", "b.example/ring")
+            (f"{at}/ring", f"{at}/ring", f"{at}/pair", f"{at}/chip", "std.example/numa", "std.example/numa")
+            if not self.may(0.04)
+            else (f"{at}/none", f"{at}/ver", f"{at}/ok")
         )
         made: Plain = {"distinctAttribute" if self.betas and self.may(0.25) else "matchAttribute": attribute}
         if self.may(0.6):
@@ -363,17 +362,19 @@ class _Maker:
         random = self.random
         results = []
         for driver, pool, device in self.ids:
-            if not self.may(random.choice((0.05, 0.3))):
+            if not self.may(random.choice((0.02, 0.05, 0.4))):
                 continue
-            result: Plain = {"request": "r", "driver": driver, "pool": pool, "device": device["name"]}
-            if self.may(0.05):
-                result["adminAccess"] = True
-            if device.get("allowMultipleAllocations") and not self.may(0.05):
-                result["shareID"] = f"{random.getrandbits(64):016x}"
-                if self.may(0.9):
-                    amounts = {name: random.choice(("1", "2", "500m")) for name in device.get("capacity", {})}
-                    result["consumedCapacity"] = amounts
-            results.append(result)
+            shares = random.randint(1, 3) if device.get("allowMultipleAllocations") and not self.may(0.05) else 0
+            for _ in range(max(shares, 1)):
+                result: Plain = {"request": "r", "driver": driver, "pool": pool, "device": device["name"]}
+                if self.may(0.05):
+                    result["adminAccess"] = True
+                if shares:
+                    result["shareID"] = f"{random.getrandbits(64):016x}"
+                    if self.may(0.9):
+                        amounts = {name: random.choice(("1", "2", "500m")) for name in device.get("capacity", {})}
+                        result["consumedCapacity"] = amounts
+                results.append(result)
         if not results:
             return []
         claim = self.wrap("ResourceClaim", "busy", {"devices": {"requests": []}}, namespace="default")

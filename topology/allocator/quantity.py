@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
+from functools import lru_cache
 from math import ceil
 
 NANO = 10**9
@@ -19,6 +20,7 @@ _SUFFIX |= {name: Fraction(1000**power) for power, name in enumerate("kMGTPE", 1
 _SUFFIX |= {f"{name}i": Fraction(1024**power) for power, name in enumerate("KMGTPE", 1)}
 
 
+@lru_cache(maxsize=4096)
 def parse(text: str) -> int:
     """Billionths. ValueError where Kubernetes would not take it."""
     found = _FORM.fullmatch(text)
