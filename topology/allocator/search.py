@@ -254,6 +254,9 @@ def search(  # noqa: PLR0915 - closures over the same state, in one piece becaus
         raise Failed(error, calls) from error
     finally:
         sys.setrecursionlimit(recursion)
+    if outcome == _EXCEEDED:
+        # Nobody above the first claim takes it for what it is, so it comes out as an error like any other.
+        raise Failed(SchedulerError("allocation max size exceeded"), calls)
     if outcome != _DONE:
         return Found(None, calls)
     return Found([[(request.name, spots[number]) for request, number in one] for one in given], calls)
