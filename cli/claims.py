@@ -1,4 +1,4 @@
-"""`ringfence claims`: the templates of a server."""
+"""`ringfence claims`: the templates of a server, and what the scheduler makes of claims."""
 
 from __future__ import annotations
 
@@ -8,18 +8,15 @@ from typing import Annotated
 import typer
 import yaml
 
+from cli.allocate import allocate
 from cli.output import MISUSED, fail, out, warn
 from cli.server import load
 from topology.claims import compile_server, compile_templates
 from topology.errors import TopologyError
 from topology.profiles import PROFILES, profile
 
-app = typer.Typer(no_args_is_help=True, help="Make the claim templates of a server.")
-
-
-@app.callback()
-def _claims() -> None:
-    """A group, though it has one command so far."""
+app = typer.Typer(no_args_is_help=True, help="Make the claim templates of a server; tell what a claim is given.")
+app.command()(allocate)
 
 
 @app.command("compile")

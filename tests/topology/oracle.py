@@ -160,7 +160,8 @@ def main() -> int:
             print(f"  seed {name}: {difference}\n    here  {ours}\n    there {theirs}")
             if arguments.keep:
                 KEPT.mkdir(exist_ok=True)
-                (KEPT / f"{version}-{name}.json").write_text(json.dumps(case.data(), indent=1) + "\n")
+                kept = {"case": case.data(), "answer": theirs}
+                (KEPT / f"{version}-{name}.json").write_text(json.dumps(kept) + "\n")
         bad += len(result.mismatches)
     return 1 if bad else 0
 
