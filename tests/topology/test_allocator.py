@@ -137,7 +137,7 @@ class TestWhatASearchCosts:
 
 class TestOrder:
     def test_pools_go_by_driver_and_name_then_slices_by_name_then_devices_as_listed(self) -> None:
-        parts = {"name": "p1", "generation": 1, "resourceSliceCount": 2}
+        parts: Plain = {"name": "p1", "generation": 1, "resourceSliceCount": 2}
         things = [
             slice_of([device("late")], "a", "p2"),
             slice_of([device("b2"), device("b1")], "b", pool=parts["name"]),
