@@ -30,7 +30,7 @@ pytestmark = [pytest.mark.real, pytest.mark.timeout(1800)]
 CASES = 500
 FIRST_SEED = 10_000
 NAMESPACE = "random"
-SETTLED = 5.0
+SETTLED = 8.0
 """Seconds without news after which a pod that waits is taken to wait for good; a retry comes within one or two."""
 
 
@@ -60,6 +60,8 @@ def test_the_scheduler_does_what_the_replica_foretells(sandbox: Sandbox) -> None
         core.create_namespace({"metadata": {"name": NAMESPACE, "labels": label}})
         _wait_for(lambda: core.list_namespaced_service_account(NAMESPACE).items)
         foretold = _published(api)
+        # What the scheduler has not heard of yet it may hear of only after it has put a pod aside.
+        time.sleep(SETTLED)
         for name in foretold:
             core.create_namespaced_pod(NAMESPACE, _pod(name, foretold[name][0]))
         wrong, kinds = [], Counter[str]()
