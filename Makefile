@@ -12,7 +12,7 @@ down: venv      ## no process, no state left
 	@$(BIN)/ringfence sandbox down --all
 
 test: lint      ## everything that proves it
-	@$(BIN)/ringfence sandbox tools
+	@$(BIN)/ringfence sandbox tools --oracles
 	@$(BIN)/pytest
 
 lint: venv      ## formatter, linter, types, who may import whom

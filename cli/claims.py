@@ -1,4 +1,4 @@
-"""`ringfence claims`: the templates of a server."""
+"""`ringfence claims`: the templates of a server, and what the scheduler makes of claims."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 import yaml
 
+from cli.allocate import allocate
 from cli.output import MISUSED, fail, out, warn
 from cli.prove import prove_
 from cli.server import load
@@ -15,8 +16,9 @@ from topology.claims import compile_server, compile_templates
 from topology.errors import TopologyError
 from topology.profiles import PROFILES, profile
 
-app = typer.Typer(no_args_is_help=True, help="Make and prove the claim templates of a server.")
+app = typer.Typer(no_args_is_help=True, help="Make and prove claim templates; tell what a claim is given.")
 app.command("prove")(prove_)
+app.command()(allocate)
 
 
 @app.command("compile")

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from cli.output import MISUSED, WRONG, err, fail, out, print_json, print_table
 from cli.table import servers_table, trial_table
-from sandbox import places, plane, show, toolchain
+from sandbox import pins, places, plane, show, toolchain
 from sandbox.engine import Engine
 from sandbox.errors import SandboxError
 from sandbox.report import ConsoleReport, spoken
@@ -117,10 +117,14 @@ def down(
 
 
 @app.command()
-def tools() -> None:
+def tools(
+    oracles: Annotated[
+        bool, typer.Option("--oracles", help="Also the scheduler's allocators, which tests need.")
+    ] = False,
+) -> None:
     """Say which programs the sandbox runs, from PATH or built from the pinned modules; build what is missing."""
     with _clear_errors():
-        found = toolchain.ensure(ConsoleReport(err))
+        found = toolchain.ensure(ConsoleReport(err), programs=pins.PROGRAMS + (pins.ORACLES if oracles else ()))
     for name, path in sorted(found.items()):
         out.print(f"{name}  {path}", markup=False)
 

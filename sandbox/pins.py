@@ -140,6 +140,15 @@ PROGRAMS = (ETCD, CONTROL_PLANE, KWOK, PULUMI_CLI, KUBERNETES_PROVIDER)
 """In the order in which they are first needed."""
 
 
+def _oracle(version: str) -> Program:
+    name = f"allocator-oracle-{version}"
+    return Program(name=name, packages={name: "."}, ldflags="-s -w", minutes=1, gigabytes=0.5, accepted=None)
+
+
+ORACLES = tuple(_oracle(version) for version in ("0.34", "0.35", "0.36", "0.37"))
+"""The scheduler's allocator by version of k8s.io/dynamic-resource-allocation: for tests of our replica, not to run."""
+
+
 def key(program: Program) -> str:
     """What a build is known by in the cache: everything that decides what comes out, Go's own version excepted."""
     digest = hashlib.sha256()

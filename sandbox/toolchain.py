@@ -37,7 +37,7 @@ def ensure(
         # Whoever we waited for may have built what we miss.
         tools, missing, _ = _look(wanted)
         if missing:
-            _build_all(missing, report, stop)
+            _build_all(missing, len(wanted), report, stop)
         tools, _, _ = _look(wanted)
     return tools
 
@@ -84,12 +84,12 @@ def _on_path(program: Program) -> tuple[dict[str, Path] | None, str]:
     return found, ""
 
 
-def _build_all(missing: list[Program], report: Report, stop: threading.Event | None) -> None:
+def _build_all(missing: list[Program], of: int, report: Report, stop: threading.Event | None) -> None:
     go = golang.find(", ".join(program.name for program in missing))
     golang.check_space((places.cache_root(), *go.caches), sum(program.gigabytes for program in missing))
     total = sum(program.minutes for program in missing) * 60
     report.say(
-        f"{len(missing)} of {len(pins.PROGRAMS)} programs must be built from Go modules, once; "
+        f"{len(missing)} of {of} programs must be built from Go modules, once; "
         f"together that is usually about {spoken(total)} on two cores. They are kept in {places.cache_root()}"
     )
     for number, program in enumerate(missing, 1):

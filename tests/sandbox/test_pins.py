@@ -18,10 +18,21 @@ def copied_pins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "pins"
 
 
-@pytest.mark.parametrize("program", pins.PROGRAMS, ids=lambda program: program.name)
+@pytest.mark.parametrize("program", pins.PROGRAMS + pins.ORACLES, ids=lambda program: program.name)
 def test_every_program_has_its_pins(program: pins.Program) -> None:
     assert (program.folder / "go.mod").is_file()
     assert (program.folder / "go.sum").is_file()
+
+
+def test_the_oracles_differ_in_version_only() -> None:
+    texts = {program.name: (program.folder / "main.go").read_text() for program in pins.ORACLES}
+    assert "isOnlyForNode" in texts["allocator-oracle-0.34"]
+    newer = {text for name, text in texts.items() if name != "allocator-oracle-0.34"}
+    assert len(newer) == 1, "what is compared must not depend on which of them is asked"
+    for program in pins.ORACLES:
+        minor = program.name.removeprefix("allocator-oracle-")
+        pinned = f"k8s.io/dynamic-resource-allocation v{minor}."
+        assert pinned in (program.folder / "go.mod").read_text(), f"{program.name} is built of another version"
 
 
 @pytest.mark.parametrize("name", ["go.mod", "go.sum", "main.go"])
