@@ -64,6 +64,11 @@ def key(server: Server, template: Template, profile: DriverProfile) -> str:
     return hashlib.sha256(json.dumps(facts, separators=(",", ":")).encode()).hexdigest()
 
 
+def search_of(server: Server, template: Template, profile: DriverProfile) -> Search:
+    """The search that the template's claims cause on the server, its unknowns assumed."""
+    return Search(_ask(server, template, profile)[0])
+
+
 def _ask(server: Server, template: Template, profile: DriverProfile) -> tuple[Ask, Server]:
     """The claim's search, and the server with its unknowns assumed."""
     full = assume(server)
