@@ -202,6 +202,12 @@ class TestPools:
         assert isinstance(run([half], one()), Unsatisfiable)
         assert given(run([half], one(), version="1.34")) == ["npu-0"], "1.34 gives out of it all the same"
 
+    def test_slices_that_disagree_on_their_number_are_the_schedulers_chance(self) -> None:
+        things = [slice_of([device("a")], "a"), slice_of([device("b")], "b")]
+        things[1]["spec"]["pool"]["resourceSliceCount"] = 2
+        with pytest.raises(Unmodelled, match="disagree"):
+            run(things, one())
+
     def test_an_older_generation_is_ignored(self) -> None:
         new = slice_of([device("new")], "b")
         new["spec"]["pool"]["generation"] = 2

@@ -15,6 +15,9 @@ CASES = {"1.34": 2_000, "1.35": 2_000, "1.36": 2_500, "1.37": 4_500}
 
 KEPT = sorted(oracle.KEPT.glob("*.json"))
 
+CHANCE = {"chance": True}
+"""The kept answer where the real scheduler was seen to do now this and now that."""
+
 
 @pytest.fixture(scope="module")
 def programs() -> dict[str, Path]:
@@ -46,6 +49,9 @@ def test_what_once_came_out_otherwise_comes_out_right(path: Path) -> None:
     kept = json.loads(path.read_text())
     ours = oracle.replica(Case(**kept["case"]))
     assert ours is not None, "a kept case must be one that can be compared"
+    if kept["answer"] == CHANCE:
+        assert "unmodelled" in ours, "what the scheduler does by chance must be refused"
+        return
     assert "unmodelled" not in ours, "a case once compared must not be refused now"
     assert oracle.differs(ours, kept["answer"]) == ""
 
@@ -55,5 +61,7 @@ def test_what_once_came_out_otherwise_comes_out_right(path: Path) -> None:
 @pytest.mark.parametrize("path", KEPT, ids=lambda path: path.stem)
 def test_what_is_kept_is_what_the_original_says(programs: dict[str, Path], path: Path) -> None:
     kept = json.loads(path.read_text())
+    if kept["answer"] == CHANCE:
+        return
     case = Case(**kept["case"])
     assert oracle.answers(programs[case.version], [oracle.line(case)]) == [kept["answer"]]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from topology.allocator.errors import Unmodelled
 from topology.allocator.nodes import node_matches
 from topology.allocator.objects import Device, Node, Slice
 from topology.allocator.versions import Version
@@ -36,7 +37,7 @@ class Pool:
 def gather(slices: Sequence[Slice], node: Node, version: Version) -> list[Pool]:
     """Every pool with a slice for the node. Before 1.36 their order is the scheduler's chance; here that of the slices.
 
-    Unmodelled for a node selector that the API server would refuse.
+    Unmodelled for a node selector that the API server would refuse, and for slices that contradict each other.
     """
     # Slices of this node come first: the first of a pool says how many it should have.
     own = [slice for slice in slices if slice.node_name == node.name]
@@ -79,6 +80,9 @@ def _add(found: dict[tuple[str, str], list[Slice]], slice: Slice) -> None:
 def _pool(own: list[Slice], every: Sequence[Slice], version: Version) -> Pool | None:
     """None where a newer generation exists that has nothing for this node."""
     first = own[0]
+    if len({slice.slice_count for slice in own}) > 1:
+        # The scheduler believes the first, and keeps slices in no order.
+        raise Unmodelled(f"resource pool {first.driver}/{first.pool}, whose slices disagree on how many they are")
     incomplete = Pool(first.driver, first.pool, incomplete=True)
     if len(own) == first.slice_count:
         return _build(own, (), version)
