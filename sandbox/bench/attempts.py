@@ -120,6 +120,7 @@ def measure(
                 one.attempts.append(_attempt(cluster, one.case, nodes[one.case.free]))
                 if len(one.attempts) == repeat(one.case):
                     seen(one)
+    cluster.release()
     return found
 
 

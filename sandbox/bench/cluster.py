@@ -54,7 +54,7 @@ class Cluster:
         self._await("service accounts", self._has_accounts)
 
     def publish(self, kind: Kind, nodes: Iterable[str], order: Order) -> None:
-        """Make the simulated nodes just these, their slices in this order, and return when the scheduler can use them."""
+        """Make the simulated nodes just these, slices in this order; returns when the scheduler can use them."""
         wanted = dict.fromkeys(nodes, order)
         gone = self._nodes.keys() - wanted.keys()
         fresh = wanted.keys() - self._nodes.keys()
@@ -72,12 +72,17 @@ class Cluster:
             self._resource.create_namespaced_resource_claim_template(objects.JOBS, objects.template(name, spec))
 
     def hold(self, kind: Kind, node: str, ids: Sequence[int]) -> None:
-        """Have other claims hold these NPUs of the node, which stay held until the plane is taken down."""
+        """Have other claims hold these NPUs of the node, until they are released."""
         if not ids:
             return
         self._resource.create_namespaced_resource_claim(objects.HELD, objects.held(kind, node, len(ids)))
         status = {"status": objects.allocation(kind, node, ids)}
         self._resource.patch_namespaced_resource_claim_status(node, objects.HELD, status)
+
+    def release(self) -> None:
+        """Free all that is held."""
+        self._resource.delete_collection_namespaced_resource_claim(objects.HELD, _preload_content=False)
+        self._await("held NPUs to be released", lambda: not self._listed_claims(objects.HELD))
 
     def start(self, pods: Sequence[dict[str, Any]]) -> None:
         """Create the pods, in about their order."""
@@ -101,10 +106,16 @@ class Cluster:
     def clear(self) -> None:
         """Remove every pod that was measured, and wait until their NPUs are free."""
         self._core.delete_collection_namespaced_pod(objects.JOBS, grace_period_seconds=0, _preload_content=False)
-        for listed in (self._core.list_namespaced_pod, self._resource.list_namespaced_resource_claim):
-            self._await(
-                "claims to be released", lambda listed=listed: not self._plain(listed, objects.JOBS, limit=1)["items"]
-            )
+        self._await("claims to be released", self._is_clear, pause=0.03)
+
+    def _is_clear(self) -> bool:
+        return not self._plain(self._core.list_namespaced_pod, objects.JOBS, limit=1)["items"] and not (
+            self._listed_claims(objects.JOBS)
+        )
+
+    def _listed_claims(self, namespace: str) -> list[Any]:
+        """Some of the claims there, if there are any."""
+        return list(self._plain(self._resource.list_namespaced_resource_claim, namespace, limit=1)["items"])
 
     def _start(self, pod: dict[str, Any]) -> None:
         self._core.create_namespaced_pod(objects.JOBS, pod, _preload_content=False)

@@ -57,7 +57,7 @@ def pairs(kind: Kind, count: int) -> Spec | None:
 
 
 def windows(kind: Kind, count: int) -> Spec | None:
-    """Pairs, each narrowed to its window of pair positions: to choose k of m in order, the i-th needs i … i+m−k only."""
+    """Pairs, each narrowed to a window of positions: to choose k of m in order, the i-th needs only i … i+m−k."""
     wanted, there = count // 2, len(kind.pairs)
     return _pairs(kind, count, [range(i, i + there - wanted + 1) for i in range(wanted)])
 

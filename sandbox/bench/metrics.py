@@ -66,7 +66,7 @@ class Reading:
 
 
 def histograms(text: str, names: Iterable[str]) -> dict[str, dict[tuple[tuple[str, str], ...], Total]]:
-    """Name → labels (sorted pairs) → total, from the text exposition format of Prometheus; other metrics are skipped."""
+    """Name → labels (sorted pairs) → total, from the text format of Prometheus; other metrics are skipped."""
     found: dict[str, dict[tuple[tuple[str, str], ...], Total]] = {name: {} for name in names}
     wanted = {f"{name}_{end}": (name, end) for name in found for end in ("sum", "count")}
     for line in text.splitlines():

@@ -1,4 +1,4 @@
-"""The states of a Box16 in which a claim is tried, by count: which NPUs are free, the others being held by other claims.
+"""The states of a Box16 in which a claim is tried, by count: which NPUs are free, the others being held.
 
 A fragmented one has just enough left for the promise, beside NPUs that lead the search astray. In one that must fail
 enough NPUs are free, but not in the right places; the search tries as long as it can.
