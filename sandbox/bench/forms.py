@@ -70,6 +70,22 @@ def half_windows(kind: Kind, count: int) -> Spec | None:
     return _pairs(kind, count, [low if i < first else high for i in range(wanted)])
 
 
+def joined(kind: Kind, count: int) -> Spec | None:
+    """Pairs, some of them joined by their NUMA node, without expressions: what any choice of pairs allows anyway.
+
+    Of two NUMA nodes with four pairs each, five pairs always hold two times two of one node, six a three and a two.
+    A join cuts the search short where a node has too few pairs left.
+    """
+    numa, runs = kind.profile.numa, {10: (2, 2), 12: (3, 2)}.get(count, ())
+    spec = pairs(kind, count)
+    if spec is None or numa is None or not runs or not _four_pairs_on_each_of_two_nodes(kind):
+        return None
+    names = [request["name"] for request in spec["devices"]["requests"]]
+    starts = [sum(runs[:i]) for i in range(len(runs))]
+    joins = [_match(kind, names[start : start + run], numa) for start, run in zip(starts, runs, strict=True)]
+    return _spec(spec["devices"]["requests"], [*spec["devices"]["constraints"], *joins])
+
+
 def quarters(kind: Kind, count: int) -> Spec | None:
     """Requests of a whole quarter (the NPUs of one ring on one NUMA node), joined by what they share.
 
@@ -104,6 +120,7 @@ FORMS: Mapping[str, Form] = MappingProxyType(
         "pairs": pairs,
         "windows": windows,
         "half-windows": half_windows,
+        "joined": joined,
         "quarters": quarters,
     }
 )
@@ -114,6 +131,11 @@ def _quarter(kind: Kind) -> int:
     names = (kind.profile.ring, kind.profile.numa)
     places = [tuple(values.get(name or "") for name in names) for values in kind.known.values()]
     return places.count(places[0])
+
+
+def _four_pairs_on_each_of_two_nodes(kind: Kind) -> bool:
+    nodes = [{kind.known[id].get(kind.profile.numa or "") for id in pair} for pair in kind.pairs]
+    return len(nodes) == 8 and all(len(node) == 1 and nodes.count(node) == 4 for node in nodes)
 
 
 def _pairs(kind: Kind, count: int, open_to: Sequence[range | None]) -> Spec | None:

@@ -15,8 +15,8 @@ from sandbox.bench.summary import ratio
 from sandbox.report import Report
 
 COUNTS = (8, 10, 12, 14, 16)
-SERVERS = 64
-JOBS = 40
+SERVERS = 50
+JOBS = 24
 """Fewer than servers, so that even jobs of a whole server find an idle one."""
 
 
@@ -30,8 +30,12 @@ def compare(
     report: Report,
     servers: int = SERVERS,
     jobs: int = JOBS,
+    seen: Callable[[dict[str, Any]], None] = lambda _: None,
 ) -> list[dict[str, Any]]:
-    """A row for each order, count and form: `filter_ms` a pod in a burst, `failing_ms`, and the replica's calls."""
+    """A row for each order, count and form: `filter_ms` a pod in a burst, `failing_ms`, and the replica's calls.
+
+    seen: called with each row as it is done.
+    """
     rows = []
     for order in Order:
         there = attempts.existing(kind, attempts.cases(counts, forms, failing_only=True))
@@ -45,7 +49,9 @@ def compare(
                     cluster, [one.case.form for one in mine], servers, [count] * jobs, repeat, warm=True
                 )
             plain = next((b for b in burst if b.form == "plain"), None)
-            rows += [_row(kind, order, one, b, plain) for one, b in zip(mine, burst, strict=True)]
+            for one, b in zip(mine, burst, strict=True):
+                rows.append(_row(kind, order, one, b, plain))
+                seen(rows[-1])
     return rows
 
 

@@ -34,6 +34,7 @@ def test_the_forms_exist_for_the_counts_they_are_meant_for() -> None:
     found = {name: tuple(count for built, count in BUILT if built == name) for name in FORMS}
     assert found["compiled"] == found["proposal"] == found["plain"] == COUNTS
     assert found["pairs"] == found["windows"] == found["half-windows"] == (10, 12, 14, 16)
+    assert found["joined"] == (10, 12)
     assert found["quarters"] == (8, 14, 16)
 
 
