@@ -87,7 +87,7 @@ RING = [{"matchAttribute": f"{DRIVER}/ring"}]
 
 
 class TestWhatASearchCosts:
-    """The figures of facts/dra.md §2.4, which were counted with another model of the search."""
+    """Figures that were counted with another model of the search, which left out the last call of one that succeeds."""
 
     @pytest.mark.parametrize(("version", "calls"), [("1.34", 13_700), ("1.35", 13_700), ("1.36", 128), ("1.37", 128)])
     def test_eight_of_seven_free_devices(self, version: str, calls: int) -> None:
