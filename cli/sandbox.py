@@ -51,7 +51,7 @@ def up() -> None:
         print_table(servers_table(plan.templates))
         found = show.up(STACK, STACK, plan, places.CHECKOUT, report)
         with report.task("A pod for every template", 6):
-            outcomes = show.try_all(found.sandbox, plan)
+            outcomes = show.try_all(found.sandbox, plan, report)
         print_table(trial_table(outcomes))
         _verdict(outcomes)
         version = found.sandbox.versions["kubernetes"]
@@ -68,7 +68,7 @@ def try_(as_json: Annotated[bool, typer.Option("--json", help="Print data.")] = 
     with _clear_errors():
         plan = plan_of_stack(places.CHECKOUT, STACK)
         sandbox = _running()
-        outcomes = show.try_all(sandbox, plan)
+        outcomes = show.try_all(sandbox, plan, ConsoleReport(err))
     if as_json:
         print_json([outcome.plain() for outcome in outcomes])
     else:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +16,9 @@ from topology.template import Template
 
 WAIT_FOR_OTHERS = 3 * 3600.0
 """Seconds a second `up` waits for the first, which may be building everything."""
+
+WAIT_FOR_A_TRIAL = 600.0
+"""Seconds one trial waits for another, which takes a few."""
 
 
 @dataclass(frozen=True)
@@ -46,10 +48,11 @@ def up(name: str, stack: str, plan: RingPlan, project: Path, report: Report) -> 
     return Up(sandbox, tools, written)
 
 
-def try_all(
-    sandbox: Sandbox, plan: RingPlan, seen: Callable[[trial.Outcome], None] = lambda _: None
-) -> list[trial.Outcome]:
-    """A pod for every template of the plan that the stack has published, one namespace's worth."""
+def try_all(sandbox: Sandbox, plan: RingPlan, report: Report) -> list[trial.Outcome]:
+    """A pod for every template of the plan that the stack has published, one namespace's worth.
+
+    Two trials of one sandbox take turns: each wants the servers to itself.
+    """
     if not plan.namespaces:
         raise SandboxError("The stack publishes no templates.", remedy="Name a namespace in ring.namespaces.")
     namespace = plan.namespaces[0]
@@ -58,4 +61,6 @@ def try_all(
         return namespace, template.name
 
     plans = [trial.Plan(server, templates, published) for server, templates in plan.templates]
-    return trial.run(lambda: talking_to(sandbox.kubeconfig), plans, plan.profile, seen)
+    lock = locks.path_for(sandbox.folder, "try")
+    with locks.hold(lock, f"sandbox {sandbox.name}, trying every template", report, limit=WAIT_FOR_A_TRIAL):
+        return trial.run(lambda: talking_to(sandbox.kubeconfig), plans, plan.profile, lambda _: None)

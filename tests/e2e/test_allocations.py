@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from sandbox import show
-from tests.e2e.conftest import Deployed
+from tests.e2e.conftest import REPORT, Deployed
 from tests.e2e.jobs import occupied, pod
 from tests.topology.wirings import shipped
 from topology.promise import Keeps, Promise, broken
@@ -57,7 +57,7 @@ def test_a_module_with_one_die_taken_is_not_given(deployed: Deployed) -> None:
 
 
 def test_every_template_of_every_server_keeps_its_promise(deployed: Deployed) -> None:
-    outcomes = show.try_all(deployed.up.sandbox, deployed.plan)
+    outcomes = show.try_all(deployed.up.sandbox, deployed.plan, REPORT)
     assert {outcome.template for outcome in outcomes} == {
         template.name for _, templates in deployed.plan.templates for template in templates
     }

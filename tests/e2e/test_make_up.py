@@ -78,6 +78,13 @@ def test_try_gives_the_table_as_data(environment: dict[str, str]) -> None:
     assert all(row["kept"] and len(row["devices"]) == row["count"] for row in rows)
 
 
+def test_two_trials_at_a_time_do_not_take_each_others_npus(environment: dict[str, str]) -> None:
+    runs = [start(environment, "try", "--json"), start(environment, "try", "--json")]
+    said = [run.communicate(timeout=280) for run in runs]
+    assert [run.returncode for run in runs] == [0, 0], said
+    assert said[0][0] == said[1][0], "each had the servers to itself"
+
+
 @pytest.mark.parametrize("part", ["etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kwok"])
 def test_a_killed_process_is_told_by_status_and_brought_back_by_up(environment: dict[str, str], part: str) -> None:
     row = next(row for row in json.loads(sandbox(environment, "status", "--json").stdout) if row["name"] == part)
