@@ -121,7 +121,7 @@ def _attempts(rows: list[dict[str, Any]]) -> Table:
 
 
 def _bursts(rows: list[dict[str, Any]]) -> Table:
-    table = _table("servers", "jobs", "form", "pods/s", "Filter a pod", "÷ plain", "refused")
+    table = _table("servers", "jobs", "form", "pods/s", "Filter a pod", "CPU a pod", "÷ plain", "refused")
     for row in rows:
         table.add_row(
             str(row["servers"]),
@@ -129,10 +129,11 @@ def _bursts(rows: list[dict[str, Any]]) -> Table:
             row["form"],
             _spread(row["pods_per_second"]),
             _spread(row["filter_ms"]),
-            _ratios(row.get("to_plain"), "pods_per_second", "filter"),
+            _spread(row["cpu_ms"]),
+            _ratios(row.get("to_plain"), "pods_per_second", "filter", "cpu"),
             str(row["refused"]),
         )
-    table.caption = "ratios: pods/s / Filter"
+    table.caption = "ratios: pods/s / Filter / CPU"
     return table
 
 
@@ -144,6 +145,7 @@ def _forms(rows: list[dict[str, Any]]) -> Table:
         "requests",
         "CEL",
         "Filter a pod",
+        "CPU a pod",
         "÷ plain",
         "must fail",
         "calls idle",
@@ -157,7 +159,8 @@ def _forms(rows: list[dict[str, Any]]) -> Table:
             str(row["requests"]),
             str(row["expressions"]),
             _spread(row["filter_ms"]),
-            "" if row["to_plain"] is None else f"{row['to_plain']:.2f}",
+            _spread(row["cpu_ms"]),
+            _ratios(row["to_plain"], "filter", "cpu"),
             _spread(row["failing_ms"]) + ("" if row["ended"] == "unschedulable" else f" {row['ended']}"),
             str(row["calls_idle"]),
             str(row["calls_failing"]),

@@ -29,7 +29,7 @@ _STALLS_AFTER = 60.0
 
 @dataclass
 class Burst:
-    """Repetitions of one burst: pods a second from the first creation to the last binding, Filter in ms a pod.
+    """Repetitions of one burst: pods a second from the first creation to the last binding, Filter and CPU in ms a pod.
 
     refused: attempts that found no place, of all repetitions; they are in the figures.
     """
@@ -39,11 +39,16 @@ class Burst:
     jobs: int
     rates: list[float] = field(default_factory=list)
     filters: list[float] = field(default_factory=list)
+    cpus: list[float] = field(default_factory=list)
     refused: int = 0
 
     @property
     def rate(self) -> Spread:
         return Spread.of(self.rates)
+
+    @property
+    def cpu(self) -> Spread:
+        return Spread.of(self.cpus)
 
     @property
     def filter(self) -> Spread:
@@ -83,12 +88,14 @@ def run(cluster: Cluster, burst: Burst, jobs: Sequence[int]) -> None:
                 f"{burst.servers} servers.",
                 remedy="Run it with more --servers.",
             )
-        time.sleep(0.05)
+        # Not more often: every reading costs the scheduler some milliseconds.
+        time.sleep(0.2)
         spent = cluster.meter.read().since(before)
         if spent.ended("scheduled") > bound:
             moved = time.monotonic()
     burst.rates.append(len(jobs) / (time.monotonic() - started))
     burst.filters.append(1000 * spent.filter.seconds / len(jobs))
+    burst.cpus.append(1000 * spent.cpu / len(jobs))
     burst.refused += spent.all_attempts.count - len(jobs)
     cluster.clear()
 

@@ -18,6 +18,9 @@ ALGORITHM = "scheduler_scheduling_algorithm_duration_seconds"
 EXTENSION_POINT = "scheduler_framework_extension_point_duration_seconds"
 """Filter is observed once for a pod, over all nodes it was tried on."""
 
+CPU = "process_cpu_seconds_total"
+"""Of the whole scheduler. Others on the machine make times longer, but hardly this."""
+
 _SAMPLE = re.compile(r"(?P<name>[a-zA-Z_:][\w:]*)(?:\{(?P<labels>.*)\})?\s+(?P<value>\S+)")
 _LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
 
@@ -43,17 +46,19 @@ class Total:
 
 @dataclass(frozen=True)
 class Reading:
-    """attempts: result → total. algorithm, filter: over all results."""
+    """attempts: result → total. algorithm, filter: over all results. cpu: seconds of the scheduler's process."""
 
     attempts: Mapping[str, Total] = field(default_factory=dict)
     algorithm: Total = field(default_factory=Total)
     filter: Total = field(default_factory=Total)
+    cpu: float = 0.0
 
     def since(self, earlier: Reading) -> Reading:
         return Reading(
             {result: total - earlier.attempts.get(result, Total()) for result, total in self.attempts.items()},
             self.algorithm - earlier.algorithm,
             self.filter - earlier.filter,
+            self.cpu - earlier.cpu,
         )
 
     def ended(self, result: str) -> int:
@@ -89,7 +94,8 @@ def reading(text: str) -> Reading:
         result = dict(labels).get("result", "")
         attempts[result] = attempts.get(result, Total()) + total
     filters = [t for labels, t in found[EXTENSION_POINT].items() if ("extension_point", "Filter") in labels]
-    return Reading(attempts, sum(found[ALGORITHM].values(), Total()), sum(filters, Total()))
+    cpu = sum(float(line.split()[-1]) for line in text.splitlines() if line.startswith(f"{CPU} "))
+    return Reading(attempts, sum(found[ALGORITHM].values(), Total()), sum(filters, Total()), cpu)
 
 
 class Meter:

@@ -57,6 +57,7 @@ def burst_rows(bursts: Sequence[Burst]) -> list[dict[str, Any]]:
             "jobs": burst.jobs,
             "pods_per_second": burst.rate.plain(),
             "filter_ms": burst.filter.plain(),
+            "cpu_ms": burst.cpu.plain(),
             "refused": burst.refused,
         }
         base = plain.get(burst.servers)
@@ -64,6 +65,7 @@ def burst_rows(bursts: Sequence[Burst]) -> list[dict[str, Any]]:
             row["to_plain"] = {
                 "pods_per_second": ratio(burst.rate.median, base.rate.median),
                 "filter": ratio(burst.filter.median, base.filter.median),
+                "cpu": ratio(burst.cpu.median, base.cpu.median),
             }
         rows.append(row)
     return rows

@@ -14,7 +14,7 @@ from sandbox.bench.attempts import FAILING, Case
 from sandbox.bench.cluster import Cluster
 from sandbox.bench.forms import FORMS
 from sandbox.bench.kind import Kind, Order
-from sandbox.bench.metrics import ALGORITHM, ATTEMPT, EXTENSION_POINT
+from sandbox.bench.metrics import ALGORITHM, ATTEMPT, CPU, EXTENSION_POINT
 from sandbox.report import Report
 
 COUNTS = (1, 4, 8, 12, 14, 16)
@@ -62,7 +62,7 @@ def run(kind: Kind, plan: Plan, report: Report) -> dict[str, Any]:
             "versions": {**plane.sandbox.versions, "python": platform.python_version()},
             "machine": {"cpus": os.cpu_count(), "arch": platform.machine(), "load_before": round(load, 2)},
             "server": kind.server.name,
-            "metrics": [ATTEMPT, ALGORITHM, EXTENSION_POINT + '{extension_point="Filter"}'],
+            "metrics": [ATTEMPT, ALGORITHM, EXTENSION_POINT + '{extension_point="Filter"}', CPU],
         }
         wanted = attempts.existing(kind, attempts.cases(plan.counts, COMPARED))
         with report.task(f"{sum(map(plan.repetitions, wanted))} attempts on one server"):

@@ -32,7 +32,8 @@ def compare(
     jobs: int = JOBS,
     seen: Callable[[dict[str, Any]], None] = lambda _: None,
 ) -> list[dict[str, Any]]:
-    """A row for each order, count and form: `filter_ms` a pod in a burst, `failing_ms`, and the replica's calls.
+    """A row for each order, count and form: `filter_ms` and `cpu_ms` a pod in a burst, `failing_ms`,
+    and the calls that the replica counts.
 
     seen: called with each row as it is done.
     """
@@ -73,8 +74,14 @@ def _row(kind: Kind, order: Order, failed: Measured, burst: Burst, plain: Burst 
             }
         ),
         "filter_ms": burst.filter.plain(),
+        "cpu_ms": burst.cpu.plain(),
         "pods_per_second": burst.rate.plain(),
-        "to_plain": ratio(burst.filter.median, plain.filter.median) if plain else None,
+        "to_plain": None
+        if plain is None
+        else {
+            "filter": ratio(burst.filter.median, plain.filter.median),
+            "cpu": ratio(burst.cpu.median, plain.cpu.median),
+        },
         "failing_ms": failed.spread(_whole).plain(),
         "ended": failed.ended,
         "calls_idle": predicted.calls(kind, spec, order, states.ALL),

@@ -26,6 +26,7 @@ scheduler_scheduling_attempt_duration_seconds_sum{profile="default-scheduler",re
 scheduler_scheduling_attempt_duration_seconds_count{profile="default-scheduler",result="unschedulable"} 1
 scheduler_scheduling_algorithm_duration_seconds_sum 0.5
 scheduler_scheduling_algorithm_duration_seconds_count 4
+process_cpu_seconds_total 2.5
 scheduler_framework_extension_point_duration_seconds_sum{extension_point="Filter",profile="a",status="Success"} 0.004
 scheduler_framework_extension_point_duration_seconds_count{extension_point="Filter",profile="a",status="Success"} 3
 scheduler_framework_extension_point_duration_seconds_sum{extension_point="Filter",profile="a",status="No"} 6
@@ -41,6 +42,7 @@ def test_the_histograms_are_read_by_result_and_extension_point() -> None:
     assert found.algorithm == Total(4, 0.5)
     assert found.filter == Total(4, 6.004), "PreFilter is another point"
     assert found.ended("error") == 0
+    assert found.cpu == 2.5
 
 
 def test_only_what_came_in_between_counts() -> None:
@@ -94,12 +96,12 @@ def test_each_row_has_its_comparisons_from_the_same_run() -> None:
 
 def test_bursts_are_compared_on_as_many_servers() -> None:
     bursts = [
-        Burst("compiled", 10, 4, [20.0], [3.0]),
-        Burst("plain", 10, 4, [25.0], [2.0], 1),
-        Burst("x", 20, 4, [1], [1]),
+        Burst("compiled", 10, 4, [20.0], [3.0], [9.0]),
+        Burst("plain", 10, 4, [25.0], [2.0], [6.0], 1),
+        Burst("x", 20, 4, [1], [1], [1]),
     ]
     rows = burst_rows(bursts)
-    assert rows[0]["to_plain"] == {"pods_per_second": 0.8, "filter": 1.5}
+    assert rows[0]["to_plain"] == {"pods_per_second": 0.8, "filter": 1.5, "cpu": 1.5}
     assert "to_plain" not in rows[2]
     assert rows[1]["refused"] == 1
 
