@@ -1,4 +1,4 @@
-"""How quickly servers break into pieces: jobs come and go, and each way of choosing NPUs is asked whether the next fits.
+"""How quickly servers break into pieces: jobs come and go, and each way of choosing NPUs is asked if the next one fits.
 
 Files in the order in which a run goes through them: `orders` (of devices in the slice), `rules` (the sets a job may be
 given), `jobs` (the arrivals), `firstfit` and `proposal` (one claim on one node), `strategies` (one job on the cluster),
