@@ -87,6 +87,14 @@ class _Scene:
     def claim(self, spec: Mapping[str, Any]) -> FirstFit:
         return FirstFit(read_ask(spec, self.known, self.profile.driver))
 
+    @property
+    def relaxed(self) -> Mapping[int, Template]:
+        """Count → relaxed template, where there is one. TopologyError where no size of the mix has one."""
+        found = {t.count: t for t in self.templates if t.shape == RELAXED and t.count in self.placements}
+        if not found:
+            raise TopologyError("no size of the mix has a relaxed template here.", remedy="")
+        return found
+
     def strict(self, count: int) -> Template:
         """The template that allows just the placement's sets. TopologyError where the driver's attributes cannot."""
         wanted = {"": self.placements[count].promise}
@@ -128,6 +136,7 @@ def _ends(scene: _Scene) -> Strategy:
 
     It needs a selector for each pool, which costs the scheduler compiled expressions; see docs/fragmentation.md.
     """
+    pinned = False
     claims: dict[int, OneClaim] = {}
     for count, placement in scene.placements.items():
         rule = Rule.of(placement, scene.order)
@@ -138,15 +147,17 @@ def _ends(scene: _Scene) -> Strategy:
         pools.sort(key=lambda pool: pool & -pool, reverse=2 * count > min(pool.bit_count() for pool in pools))
         alternatives = tuple(Alternative(f"npu/{n}", count, (pool,)) for n, pool in enumerate(pools))
         claims[count] = FirstFit(Ask((alternatives,), (True,)))
+        pinned = True
+    if not pinned:
+        raise TopologyError("no size of the mix has several pools to choose from here.", remedy="")
     return scene.scheduler("ours-ends", claims)
 
 
 def _relaxed(scene: _Scene) -> Strategy:
     """The relaxed templates, and for sizes that have none the strict ones: fits sooner, keeps less."""
-    relaxed = {template.count: template for template in scene.templates if template.shape == RELAXED}
     return scene.scheduler(
         "relaxed",
-        {count: scene.claim((relaxed.get(count) or scene.strict(count)).spec) for count in scene.placements},
+        {count: scene.claim((scene.relaxed.get(count) or scene.strict(count)).spec) for count in scene.placements},
     )
 
 
@@ -154,7 +165,7 @@ def _relaxed_wide(scene: _Scene) -> Strategy:
     """The relaxed templates without the alternatives that are tighter than the promise asked for."""
     claims: dict[int, OneClaim] = {}
     for count, placement in scene.placements.items():
-        relaxed = next((t for t in scene.templates if t.count == count and t.shape == RELAXED), None)
+        relaxed = scene.relaxed.get(count)
         if relaxed is None:
             claims[count] = scene.claim(scene.strict(count).spec)
             continue
