@@ -6,10 +6,12 @@ import typer
 
 from cli import claims, sandbox, topo
 from cli.bench import bench
+from cli.simulate import simulate
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 app.add_typer(topo.app, name="topo")
 app.add_typer(claims.app, name="claims")
+app.command()(simulate)
 app.add_typer(sandbox.app, name="sandbox")
 app.command()(bench)
 

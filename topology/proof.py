@@ -21,7 +21,7 @@ from topology.placements import Choice, choices
 from topology.profiles import DriverProfile
 from topology.promise import broken
 from topology.search import Alternative, Ask, Search, Settled, read_ask
-from topology.selectors import ids_of
+from topology.selectors import let_in
 from topology.template import Template
 
 LARGEST = 16
@@ -73,7 +73,7 @@ def _ask(server: Server, template: Template, profile: DriverProfile) -> tuple[As
     """The claim's search, and the server with its unknowns assumed."""
     full = assume(server)
     known = attributes(full, profile)
-    selected = _selected(full, template, profile)
+    selected = let_in(template.spec, full.ids, profile)
     return read_ask(template.spec, [known[id] for id in full.ids], profile.driver, selected), full
 
 
@@ -103,18 +103,6 @@ def prove(server: Server, template: Template, profile: DriverProfile) -> Proof:
         worst_calls=worst,
         worst_state=tuple(id for position, id in enumerate(full.ids) if where >> position & 1),
     )
-
-
-def _selected(server: Server, template: Template, profile: DriverProfile) -> dict[str, int]:
-    """The template's selectors, each with the devices that it lets in."""
-    found: dict[str, int] = {}
-    for request in template.spec["devices"]["requests"]:
-        for selector in request.get("exactly", {}).get("selectors", []):
-            ids = ids_of(profile, selector["cel"]["expression"])
-            if ids is not None:
-                places = (1 << position for position, id in enumerate(server.ids) if id in ids)
-                found[selector["cel"]["expression"]] = sum(places)
-    return found
 
 
 def _allowed(server: Server, template: Template) -> Iterable[frozenset[int]]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from topology.profiles import DriverProfile
 
@@ -22,6 +23,19 @@ def ids_of(profile: DriverProfile, expression: str) -> frozenset[int] | None:
     """The ids that an expression of by_id lets in; None for any other expression."""
     match = re.fullmatch(re.escape(_subject(profile)) + r" in \[(\d+(?:, \d+)*)\]", expression)
     return frozenset(int(word) for word in match.group(1).split(", ")) if match else None
+
+
+def let_in(spec: Mapping[str, Any], ids: Sequence[int], profile: DriverProfile) -> dict[str, int]:
+    """The claim's by-id selectors, each with the devices that it lets in, as bits; ids: in the order of the slice."""
+    found: dict[str, int] = {}
+    for request in spec["devices"]["requests"]:
+        for asked in [request["exactly"]] if "exactly" in request else request["firstAvailable"]:
+            for selector in asked.get("selectors", []):
+                expression = selector["cel"]["expression"]
+                chosen = ids_of(profile, expression)
+                if chosen is not None:
+                    found[expression] = sum(1 << position for position, id in enumerate(ids) if id in chosen)
+    return found
 
 
 def _subject(profile: DriverProfile) -> str:
