@@ -123,6 +123,14 @@ def test_all_that_was_given_comes_back() -> None:
     assert not +cluster.running
 
 
+def test_a_busy_npu_is_refused_when_it_is_given() -> None:
+    """Not only when it comes back: by then the figures would be wrong."""
+    cluster = Cluster(4, 1)
+    cluster.give(0, 0b11, 2)
+    with pytest.raises(BrokenSimulationError):
+        cluster.give(0, 0b110, 2)
+
+
 def test_an_npu_cannot_come_back_twice() -> None:
     with pytest.raises(BrokenSimulationError):
         Cluster(4, 1).take_back(0, 0b1, 1)
@@ -164,6 +172,11 @@ def test_a_packing_is_found_just_where_trying_all_finds_one(name: str, counts: t
             assert found is anyhow(sorted(jobs, reverse=True), (255, 255)), jobs
             seen.add(found)
     assert seen >= {True}
+
+
+def test_a_packing_is_found_where_filling_nodes_with_the_largest_first_finds_none() -> None:
+    packing = Packing(rules_of(shipped("800i-a2"), (2, 3, 4)), 8, 2)
+    assert packing.fits({4: 1, 3: 2, 2: 3}) is True, "4+2+2 and 3+3+2; 4+3 first would leave nine for eight"
 
 
 def test_what_only_the_rules_forbid_is_seen_not_to_pack() -> None:
