@@ -161,7 +161,10 @@ def test_a_build_that_leaves_no_binary_is_a_failure(bare: Path, heard: Heard) ->
         toolchain.ensure(heard, programs=[pins.ETCD])
 
 
+# A shell starts what it sends to the background with SIGINT ignored, and so may whoever runs these tests.
 ENSURE = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
 from sandbox import pins, toolchain
 from sandbox.report import ConsoleReport
 toolchain.ensure(ConsoleReport(heartbeat=0.2), programs=[pins.ETCD])
