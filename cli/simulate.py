@@ -21,7 +21,7 @@ from topology.simulate.compare import (
 )
 from topology.simulate.compare import simulate as play
 from topology.simulate.jobs import DEFAULT_MIX, read_mix
-from topology.simulate.orders import ORDERS
+from topology.orders import ORDERS
 from topology.simulate.rules import Strictness
 from topology.simulate.strategies import Nodes
 

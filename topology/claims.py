@@ -13,7 +13,9 @@ from dataclasses import dataclass
 
 from topology.assumptions import CHIP
 from topology.errors import TopologyError
-from topology.forms import REQUEST, Form, prioritized, strict
+from topology.forms.choose import choose
+from topology.forms.form import REQUEST, Form
+from topology.forms.plain import prioritized
 from topology.model import Server
 from topology.placements import Choice, Placement, choices
 from topology.profiles import DriverProfile
@@ -88,7 +90,7 @@ def _choice(vocabulary: Vocabulary, choice: Choice, relaxed: bool) -> tuple[list
     expressible: list[Placement] = []
     for index, tier in enumerate(choice.tiers):
         try:
-            form = strict(vocabulary, tier)
+            form = choose(vocabulary, tier)
         except TopologyError as error:
             refused.append(Refused(choice.count, tier.shape, error.reason))
             continue
@@ -112,6 +114,7 @@ def _template(
     server = vocabulary.server
     rests_on = form.rests_on | ({CHIP} & set(vocabulary.assumed))
     annotations = {f"{LABELS}/promise": " → ".join(str(promise) for promise in promises.values())}
+    annotations[f"{LABELS}/form"] = form.family
     if rests_on:
         annotations[f"{LABELS}/assumes"] = ", ".join(f"{key}={vocabulary.assumed[key]}" for key in sorted(rests_on))
     return Template(

@@ -12,7 +12,9 @@ from topology.assumptions import UB_RING
 from topology.errors import TopologyError
 from topology.groups import Groups, groups
 from topology.model import Npu, Relation, Server
+from topology.orders import slice_order
 from topology.profiles import DriverProfile
+from topology.quads import quads
 
 MAX_DEVICES_PER_SLICE = 128
 
@@ -22,10 +24,13 @@ Value = int | str
 def attributes(server: Server, profile: DriverProfile) -> Mapping[int, Mapping[str, Value]]:
     """NPU id → attribute name as in a slice → value, for what is known of it and the profile's driver publishes."""
     made = groups(server)
-    return {npu.id: _attributes(server, made, npu, profile) for npu in server.npus}
+    quad = quads(server) if profile.quad is not None else {}
+    return {npu.id: _attributes(server, made, npu, profile, quad.get(npu.id)) for npu in server.npus}
 
 
-def _attributes(server: Server, made: Groups, npu: Npu, profile: DriverProfile) -> Mapping[str, Value]:
+def _attributes(
+    server: Server, made: Groups, npu: Npu, profile: DriverProfile, quad: int | None
+) -> Mapping[str, Value]:
     ring = made.ring[npu.id]
     if UB_RING not in server.assumptions and any(cell is Relation.UB for row in server.relations for cell in row):
         # No public driver says how it publishes UB groups.
@@ -38,12 +43,13 @@ def _attributes(server: Server, made: Groups, npu: Npu, profile: DriverProfile) 
         (profile.numa, npu.numa_node),
         (profile.ring, ring),
         (profile.sio, made.sio[npu.id]),
+        (profile.quad, quad),
     ]
     return {name: value for name, value in values if name is not None and value is not None}
 
 
 def resource_slice(server: Server, profile: DriverProfile, node: str) -> dict[str, Any]:
-    """The ResourceSlice of the node, as the driver would publish it: one pool named after the node, devices by id."""
+    """The ResourceSlice of the node, as the driver would publish it: one pool named after the node."""
     if len(server.npus) > MAX_DEVICES_PER_SLICE:
         raise TopologyError(
             f"{len(server.npus)} NPUs do not fit one slice, which takes {MAX_DEVICES_PER_SLICE}.",
@@ -58,7 +64,7 @@ def resource_slice(server: Server, profile: DriverProfile, node: str) -> dict[st
             "driver": profile.driver,
             "nodeName": node,
             "pool": {"name": node, "generation": 1, "resourceSliceCount": 1},
-            "devices": [_device(npu, known[npu.id], profile) for npu in server.npus],
+            "devices": [_device(server.npu(id), known[id], profile) for id in slice_order(server, profile.order)],
         },
     }
 

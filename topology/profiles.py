@@ -25,6 +25,8 @@ class DriverProfile:
     physical_id, chip, pci_bus_id, pcie_root, numa, ring, sio: attribute names as published in a slice
       (a name without a domain belongs to the driver); None where the driver does not publish it.
     memory: the capacity's name, or None.
+    quad: groups of two neighbouring pairs (see topology.quads); no public driver publishes them.
+    order: how the driver lists its devices, a name in topology.orders. order_is_ours: whether that is for us to choose.
     """
 
     name: str
@@ -39,6 +41,9 @@ class DriverProfile:
     ring: str | None
     sio: str | None
     memory: str | None
+    quad: str | None = None
+    order: str = "id"
+    order_is_ours: bool = False
 
     @property
     def publishes_topology(self) -> bool:
@@ -63,6 +68,14 @@ OPENFUYAO = DriverProfile(
     sio="topoSioID",
     memory="memCapacity",
 )
+
+RINGFENCE = replace(
+    OPENFUYAO,
+    name="ringfence",
+    quad="npu.ringfence.dev/quadID",
+    order_is_ours=True,
+)
+"""Our own driver: it speaks as openFuyao's does, so that templates for one are met by the other, and says more."""
 
 MINDCLUSTER = DriverProfile(
     name="mindcluster",
@@ -94,6 +107,9 @@ HAMI = DriverProfile(
     memory="memory",
 )
 
+ADDABLE = ("quad",)
+"""Fields of a profile that a driver might publish to make forms cheaper, though no public one does."""
+
 PROFILES: Mapping[str, DriverProfile] = MappingProxyType(
     {
         "openfuyao": OPENFUYAO,
@@ -101,6 +117,7 @@ PROFILES: Mapping[str, DriverProfile] = MappingProxyType(
         "openfuyao-standard-numa": replace(
             OPENFUYAO, name="openfuyao-standard-numa", numa=f"{STANDARD_DOMAIN}/numaNode"
         ),
+        "ringfence": RINGFENCE,
         "mindcluster": MINDCLUSTER,
         "hami": HAMI,
     }

@@ -17,6 +17,7 @@ from topology.assumptions import assume
 from topology.devices import attributes
 from topology.errors import TopologyError
 from topology.model import Server
+from topology.orders import Order, slice_order
 from topology.placements import Choice, choices
 from topology.profiles import DriverProfile
 from topology.promise import broken
@@ -73,8 +74,9 @@ def _ask(server: Server, template: Template, profile: DriverProfile) -> tuple[As
     """The claim's search, and the server with its unknowns assumed."""
     full = assume(server)
     known = attributes(full, profile)
-    selected = let_in(template.spec, full.ids, profile)
-    return read_ask(template.spec, [known[id] for id in full.ids], profile.driver, selected), full
+    order = slice_order(full, profile.order)
+    selected = let_in(template.spec, order, profile)
+    return read_ask(template.spec, [known[id] for id in order], profile.driver, selected), full
 
 
 def prove(server: Server, template: Template, profile: DriverProfile) -> Proof:
@@ -85,7 +87,8 @@ def prove(server: Server, template: Template, profile: DriverProfile) -> Proof:
             remedy="Capture a server whose NPUs can be proven, or use the template unproven, by hand.",
         )
     ask, full = _ask(server, template, profile)
-    satisfiable = _satisfiable(full, _allowed(full, template))
+    order = slice_order(full, profile.order)
+    satisfiable = _satisfiable(order, _allowed(full, template))
     search = Search(ask)
     lost, worst, where = 0, 0, 0
     for free in range(1 << len(full.npus)):
@@ -99,9 +102,9 @@ def prove(server: Server, template: Template, profile: DriverProfile) -> Proof:
         count=template.count,
         states=1 << len(full.npus),
         lost=lost,
-        broken=_broken(full, template, ask),
+        broken=_broken(full, order, template, ask),
         worst_calls=worst,
-        worst_state=tuple(id for position, id in enumerate(full.ids) if where >> position & 1),
+        worst_state=tuple(sorted(id for position, id in enumerate(order) if where >> position & 1)),
     )
 
 
@@ -114,13 +117,13 @@ def _allowed(server: Server, template: Template) -> Iterable[frozenset[int]]:
             yield from tier.sets()
 
 
-def _satisfiable(server: Server, allowed: Iterable[frozenset[int]]) -> bytearray:
+def _satisfiable(order: Order, allowed: Iterable[frozenset[int]]) -> bytearray:
     """For every state whether an allowed set is free in it: marked where it is just that set, then spread upwards."""
-    place = {id: position for position, id in enumerate(server.ids)}
-    marks = bytearray(1 << len(server.npus))
+    place = {id: position for position, id in enumerate(order)}
+    marks = bytearray(1 << len(order))
     for ids in allowed:
         marks[sum(1 << place[id] for id in ids)] = 1
-    for position in range(len(server.npus)):
+    for position in range(len(order)):
         bit = 1 << position
         for state in range(len(marks)):
             if state & bit and marks[state ^ bit]:
@@ -128,14 +131,13 @@ def _satisfiable(server: Server, allowed: Iterable[frozenset[int]]) -> bytearray
     return marks
 
 
-def _broken(server: Server, template: Template, ask: Ask) -> int:
+def _broken(server: Server, order: Order, template: Template, ask: Ask) -> int:
     """How many of the sets that the claim's words allow break the promise that goes with them."""
-    ids = server.ids
     faults = 0
     for names, sets in _possible(ask):
         promise = template.promises.get(names[0], template.promises.get(""))
         for mask in sets:
-            chosen = [id for position, id in enumerate(ids) if mask >> position & 1]
+            chosen = [id for position, id in enumerate(order) if mask >> position & 1]
             faults += promise is None or bool(broken(server, chosen, promise))
     return faults
 

@@ -10,6 +10,7 @@ from topology.classes import chip_class
 from topology.devices import Value, attributes
 from topology.errors import TopologyError
 from topology.model import Server
+from topology.orders import Order, slice_order
 from topology.placements import Placement, numa_partition
 from topology.profiles import DriverProfile
 from topology.promise import Keeps
@@ -39,6 +40,19 @@ class Vocabulary:
         chips = {npu.chip for npu in full.npus}
         chip = chips.pop() if len(chips) == 1 else None
         return cls(server, profile, chip_class(profile, chip), attributes(full, profile), full.assumptions)
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """All that a form may depend on: equal keys, equal forms."""
+        known = tuple((id, tuple(sorted(values.items()))) for id, values in self.known.items())
+        nodes = numa_partition(self.server)
+        split = tuple(nodes.items()) if nodes is not None else None
+        return (self.profile, self.device_class, known, split, tuple(self.assumed.items()), self.order)
+
+    @property
+    def order(self) -> Order:
+        """The NPUs as the driver lists them in its slice."""
+        return slice_order(self.server, self.profile.order)
 
     def attribute(self, keeps: Keeps) -> Attribute:
         """The attribute whose equal values make the groups of `keeps`. TopologyError where the driver has none."""
@@ -86,6 +100,12 @@ class Vocabulary:
                 return found
         raise ValueError(f"{placement.shape} has no units of several NPUs")
 
+    def quads(self) -> Attribute | None:
+        """The attribute of quads, where the driver publishes it and all NPUs are in one."""
+        if self.profile.quad is None or any(self.profile.quad not in values for values in self.known.values()):
+            return None
+        return Attribute(self.profile.quad, frozenset())
+
     def cells(self) -> tuple[list[Attribute], list[frozenset[int]]]:
         """The finest groups with a name: rings by NUMA node. Empty where the driver or the server has not both."""
         if self.profile.ring is None or self.profile.numa is None or numa_partition(self.server) is None:
@@ -95,6 +115,13 @@ class Vocabulary:
         if sum(map(len, classes)) != len(self.known):
             return [], []
         return found, sorted(classes, key=min)
+
+    def telling(self) -> list[Attribute]:
+        """All attributes by which groups can be told apart on this server."""
+        kinds = (Keeps.ONE_RING, Keeps.ONE_SWITCH, Keeps.ONE_NUMA, Keeps.WHOLE_DIES)
+        spelled = (self.profile.ring, self.profile.pcie_root, self.profile.numa, self.profile.sio)
+        found = [self.attribute(keeps) for keeps, name in zip(kinds, spelled, strict=True) if name is not None]
+        return [attribute for attribute in found if self.classes([attribute])]
 
     def _mismatch(self, attributes: Sequence[Attribute], placement: Placement) -> TopologyError:
         names = " and ".join(attribute.name for attribute in attributes)

@@ -213,16 +213,12 @@ def test_the_wiring_hash_is_of_the_wiring_and_not_of_the_name() -> None:
 
 
 def said(template: Template) -> tuple[object, ...]:
-    """All but the ids in its selectors."""
-    return (
-        template.name,
-        template.annotations,
-        [request.get("exactly", {}).get("count") for request in template.spec["devices"]["requests"]],
-        template.spec["devices"].get("constraints"),
-    )
+    """All but how it is written, which may follow the order of the NPUs in the slice."""
+    annotations = {key: value for key, value in template.annotations.items() if key != "ringfence.dev/form"}
+    return (template.name, template.count, annotations, template.promises)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(st.permutations(range(16)))
 def test_renumbered_npus_give_the_same_promises(order: list[int]) -> None:
     """The wiring decides, not the numbers: rings and partners follow the NPUs wherever their ids go."""

@@ -18,7 +18,7 @@ from topology.search import Alternative, Ask, read_ask
 from topology.selectors import let_in
 from topology.simulate.firstfit import FirstFit
 from topology.simulate.jobs import DEFAULT_MIX, Mix, arrivals
-from topology.simulate.orders import Order, slice_order
+from topology.orders import Order, slice_order
 from topology.simulate.packing import Packing
 from topology.simulate.proposal import SingleRequests, mirror, proposed_spec
 from topology.simulate.rules import Judge, Rule, Strictness, chosen_placements
@@ -35,7 +35,7 @@ MAX_ALTERNATIVES = 8
 
 @dataclass(frozen=True)
 class Setting:
-    """What is simulated. load: offered, as a share of all NPUs. order: a name in topology.simulate.orders.
+    """What is simulated. load: offered, as a share of all NPUs. order: a name in topology.orders.
 
     strictness: which promise a job asks for; every strategy is held to it. runs: with seeds from `seed` on, summed.
     """
