@@ -9,12 +9,14 @@ import typer
 import yaml
 
 from cli.allocate import allocate
-from cli.output import MISUSED, fail, out, warn
+from cli.output import MISUSED, fail, out, print_json, print_table, warn
 from cli.prove import prove_
 from cli.server import load
+from cli.why import why_table
 from topology.claims import compile_server, compile_templates
 from topology.errors import TopologyError
 from topology.profiles import PROFILES, profile
+from topology.reasons import data, reasons
 
 app = typer.Typer(no_args_is_help=True, help="Make and prove claim templates; tell what a claim is given.")
 app.command("prove")(prove_)
@@ -29,8 +31,16 @@ def compile_(
     count: Annotated[int | None, typer.Option(help="Only templates for this many NPUs.")] = None,
     out_dir: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="One file for each template.")] = None,
     driver: Annotated[str, typer.Option("--profile", help=f"The NPU driver: {', '.join(PROFILES)}.")] = "openfuyao",
+    tell_why: Annotated[
+        bool, typer.Option("--why", help="Instead tell why each is written as it is: its form's costs, and others'.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="With --why: print data.")] = False,
 ) -> None:
     """Print the ResourceClaimTemplates of a server as YAML that `kubectl apply` takes."""
+    if as_json and not tell_why:
+        fail("--json: templates are printed as YAML. Use it with --why, or leave it out.", MISUSED)
+    if tell_why and out_dir is not None:
+        fail("--why and --out: one writes templates, the other tells of them. Use one of the two.", MISUSED)
     if driver not in PROFILES:
         fail(f"--profile {driver}: there is no such driver profile. Write one of {', '.join(PROFILES)}.", MISUSED)
     found = load(server)
@@ -44,6 +54,13 @@ def compile_(
     for missing in refused:
         if count is None or missing.count == count:
             warn(f"no template for {missing.count} NPUs, {missing.shape}: {missing.reason}")
+    if tell_why:
+        told = reasons(found, templates, profile(driver))
+        if as_json:
+            print_json([data(reason) for reason in told])
+        else:
+            print_table(why_table(told))
+        return
     if out_dir is None:
         typer.echo(yaml.safe_dump_all([template.manifest() for template in templates], sort_keys=False), nl=False)
         return

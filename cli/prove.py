@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -13,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from cli.output import MISUSED, WRONG, err, fail, print_json, print_table
+from cli.proofs_page import proofs_page
 from cli.server import load
 from settings.proofs import read_proofs, write_proofs
 from settings.servers import proofs_of, shipped_names
@@ -31,6 +34,10 @@ def prove_(
     driver: Annotated[str, typer.Option("--profile", help=f"The NPU driver: {', '.join(PROFILES)}.")] = "openfuyao",
     anew: Annotated[bool, typer.Option("--anew", help="Prove again what is proven.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print data.")] = False,
+    docs: Annotated[
+        Path | None,
+        typer.Option("--docs", metavar="FILE", help="Also write the table, with forms and why, as Markdown."),
+    ] = None,
 ) -> None:
     """Prove every template in every state of its server: nothing lost, nothing broken, the worst cost of the search.
 
@@ -55,8 +62,12 @@ def prove_(
     for name, server in servers:
         place = proofs_of(name)
         mine = [proof for (its, _, _), proof in zip(work, proofs, strict=True) if its is server]
-        if place is not None and list(read_proofs(place).values()) != mine:
-            write_proofs(place, mine)
+        if place is not None:
+            kept = [*mine, *_of_other_drivers(read_proofs(place), mine, server)]
+            if list(read_proofs(place).values()) != kept:
+                write_proofs(place, kept)
+    if docs is not None:
+        _write_docs(docs, servers, spoken, proofs)
     if as_json:
         print_json([{name: value for name, value in asdict(proof).items() if name != "key"} for proof in proofs])
     else:
@@ -68,7 +79,10 @@ def prove_(
 def _prove(work: list[tuple[Server, Template, DriverProfile]], known: dict[str, Proof]) -> list[Proof]:
     keys = [key(*item) for item in work]
     open_ = [(index, item) for index, item in enumerate(work) if keys[index] not in known]
-    found = {index: known[name] for index, name in enumerate(keys) if name in known}
+    # A proof is of content, so it may have been found under the name of an equal server's template.
+    found = {
+        index: replace(known[name], template=work[index][1].name) for index, name in enumerate(keys) if name in known
+    }
     if open_:
         with Progress(console=err, transient=True) as bar, ProcessPoolExecutor(os.cpu_count()) as pool:
             task = bar.add_task(f"{len(open_)} proofs", total=len(open_))
@@ -78,6 +92,22 @@ def _prove(work: list[tuple[Server, Template, DriverProfile]], known: dict[str, 
                 found[index] = proof
                 bar.advance(task)
     return [found[index] for index in range(len(work))]
+
+
+def _of_other_drivers(known: Mapping[str, Proof], mine: list[Proof], server: Server) -> list[Proof]:
+    """The proofs, beside these, of what is compiled for the server today with any driver's profile."""
+    others = {
+        key(server, template, other) for other in PROFILES.values() for template in compile_templates(server, other)
+    }
+    return [proof for name, proof in known.items() if name in others - {proof.key for proof in mine}]
+
+
+def _write_docs(path: Path, servers: list[tuple[str, Server]], spoken: DriverProfile, proofs: list[Proof]) -> None:
+    by_name = {proof.template: proof for proof in proofs}
+    try:
+        path.write_text(proofs_page([server for _, server in servers], spoken, by_name), encoding="utf-8")
+    except OSError as error:
+        fail(f"--docs {path}: {error.strerror}. Name a file that can be written.", MISUSED)
 
 
 def _one(item: tuple[Server, Template, DriverProfile]) -> Proof:

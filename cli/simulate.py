@@ -10,6 +10,7 @@ from rich.table import Table
 from cli.output import MISUSED, err, fail, print_json, print_table
 from cli.server import load as load_server
 from topology.errors import TopologyError
+from topology.orders import ORDERS
 from topology.simulate.compare import (
     Result,
     Setting,
@@ -21,7 +22,6 @@ from topology.simulate.compare import (
 )
 from topology.simulate.compare import simulate as play
 from topology.simulate.jobs import DEFAULT_MIX, read_mix
-from topology.orders import ORDERS
 from topology.simulate.rules import Strictness
 from topology.simulate.strategies import Nodes
 

@@ -6,7 +6,7 @@ no other, so `publishes_topology` decides whether they are made at all.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
@@ -107,9 +107,6 @@ HAMI = DriverProfile(
     memory="memory",
 )
 
-ADDABLE = ("quad",)
-"""Fields of a profile that a driver might publish to make forms cheaper, though no public one does."""
-
 PROFILES: Mapping[str, DriverProfile] = MappingProxyType(
     {
         "openfuyao": OPENFUYAO,
@@ -132,3 +129,12 @@ def profile(name: str) -> DriverProfile:
         raise TopologyError(
             f"there is no driver profile {name!r}.", remedy=f"Write one of: {', '.join(PROFILES)}."
         ) from None
+
+
+def richer(of: DriverProfile) -> Iterator[tuple[str, DriverProfile]]:
+    """(what the driver might publish to make claims cheaper, its profile if it did), for what it does not publish yet.
+
+    Only to be told of: no public driver publishes these.
+    """
+    if of.quad is None and of.publishes_topology:
+        yield "a group of four (two neighbouring pairs)", replace(of, quad="quadID")

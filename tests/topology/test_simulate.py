@@ -10,9 +10,9 @@ import pytest
 from tests.topology.wirings import server, shipped
 from topology.errors import TopologyError
 from topology.model import Server
+from topology.orders import ORDERS, slice_order
 from topology.simulate.compare import STRATEGIES, Result, Setting, data, simulate
 from topology.simulate.jobs import arrivals, mean_count, read_mix
-from topology.orders import ORDERS, slice_order
 from topology.simulate.packing import Packing
 from topology.simulate.rules import Rule, Strictness, chosen_placements
 from topology.simulate.run import BrokenSimulationError, Cluster, Outcome, run

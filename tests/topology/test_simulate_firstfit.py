@@ -13,11 +13,11 @@ from topology.assumptions import assume
 from topology.claims import compile_templates
 from topology.devices import Value, attributes
 from topology.model import Server
+from topology.orders import slice_order
 from topology.profiles import OPENFUYAO
 from topology.search import Ask, Search, read_ask
 from topology.selectors import let_in
 from topology.simulate.firstfit import FirstFit
-from topology.orders import slice_order
 from topology.simulate.proposal import SingleRequests, mirror, proposed_spec
 
 SMALL = ["800i-a2", "910b3", "310p3", "800t-a3", "350-1p", "350-2p", "350-4p"]

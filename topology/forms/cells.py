@@ -1,4 +1,4 @@
-"""A pool taken whole, by its cells (the NPUs of one ring on one NUMA node): a cell that lacks one is found out early."""
+"""A pool taken whole, by its cells (one ring on one NUMA node): a cell that lacks an NPU is found out early."""
 
 from __future__ import annotations
 

@@ -9,13 +9,13 @@ affordable, it is the one with the lowest product of both costs.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from topology.forms.candidates import candidates
 from topology.forms.form import Form
 from topology.forms.measure import Measure
 from topology.placements import Placement
-from topology.profiles import ADDABLE
+from topology.profiles import richer
 from topology.vocabulary import Vocabulary
 
 AFFORDABLE = 200
@@ -28,27 +28,28 @@ ALIKE = 1.05
 @dataclass(frozen=True)
 class Figures:
     """What a form costs. common: where it fits, against the same count without constraints. worst: entries of the
-    allocator's inner function. expressions: different ones, the class's among them.
+    allocator's inner function; at_least: it is not affordable, and no worse state was looked for. expressions: different
+    ones, the class's among them.
     """
 
     family: str
     common: float
     worst: int
+    at_least: bool
     requests: int
     expressions: int
 
 
 @dataclass(frozen=True)
 class Why:
-    """chosen, and the other forms of the placement, the cheapest first. affordable: whether one was.
+    """chosen, and the other forms of the placement, the cheapest first.
 
-    cheaper_with: what the driver would have to publish for a cheaper form → what the form would cost then.
+    cheaper_with: what the driver would have to publish for a cheaper form → what that form would cost.
     """
 
     chosen: Figures
-    others: tuple[Figures, ...]
-    affordable: bool
-    cheaper_with: tuple[tuple[str, Figures], ...]
+    others: tuple[Figures, ...] = ()
+    cheaper_with: tuple[tuple[str, Figures], ...] = ()
 
 
 def choose(vocabulary: Vocabulary, placement: Placement) -> Form:
@@ -84,31 +85,33 @@ def pick(known: Sequence[Form], measure: Measure) -> Form:
 
 
 def why(vocabulary: Vocabulary, placement: Placement) -> Why:
-    """The choice with all figures. Takes longer than the choice: every form's worst state is looked for."""
-    chosen = choose(vocabulary, placement)
-    measure = Measure(vocabulary, placement)
-    figures = [
-        (form == chosen, _figures(form, cost, measure))
-        for form, cost in _rising(list(candidates(vocabulary, placement)), measure)
-    ]
-    mine = next(row for is_chosen, row in figures if is_chosen)
-    others = tuple(row for is_chosen, row in figures if not is_chosen)
+    """The choice with its figures and those of the forms that were not taken."""
+    form, measure = choose(vocabulary, placement), Measure(vocabulary, placement)
+    mine = figures(form, measure)
+    others = [other for other, _ in _rising(list(candidates(vocabulary, placement)), measure) if other != form]
     cheaper: list[tuple[str, Figures]] = []
-    for attribute in ADDABLE:
-        if getattr(vocabulary.profile, attribute) is not None:
-            continue
-        richer = Vocabulary.of(vocabulary.server, replace(vocabulary.profile, **{attribute: attribute}))
-        other, there = choose(richer, placement), Measure(richer, placement)
-        found = _figures(other, there.common(other), there)
-        if found.common < mine.common and found.worst <= max(AFFORDABLE, mine.worst):
+    for attribute, profile in richer(vocabulary.profile):
+        there = Vocabulary.of(vocabulary.server, profile)
+        found = figures(choose(there, placement), Measure(there, placement))
+        # What is not told apart is not promised.
+        if found.common * ALIKE < mine.common and found.worst <= max(AFFORDABLE, mine.worst):
             cheaper.append((attribute, found))
-    return Why(mine, others, mine.worst <= AFFORDABLE, tuple(cheaper))
+    return Why(mine, tuple(figures(other, measure, AFFORDABLE) for other in others), tuple(cheaper))
+
+
+def figures(form: Form, measure: Measure, enough: int | None = None) -> Figures:
+    """enough: entries past which a state is bad enough, see `Measure.worst`."""
+    worst = measure.worst(form, enough)
+    return Figures(
+        form.family,
+        measure.common(form),
+        worst,
+        enough is not None and worst > enough,
+        len(form.requests),
+        measure.expressions(form),
+    )
 
 
 def _rising(known: Sequence[Form], measure: Measure) -> list[tuple[Form, float]]:
     """By the cost where they fit; equal ones stay in the order in which they came, the simpler family first."""
     return sorted(((form, measure.common(form)) for form in known), key=lambda row: row[1])
-
-
-def _figures(form: Form, cost: float, measure: Measure) -> Figures:
-    return Figures(form.family, cost, measure.worst(form), len(form.requests), measure.expressions(form))

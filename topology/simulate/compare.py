@@ -12,13 +12,13 @@ from topology.claims import RELAXED, compile_templates
 from topology.devices import Value, attributes
 from topology.errors import TopologyError
 from topology.model import Server
+from topology.orders import Order, slice_order
 from topology.placements import Placement
 from topology.profiles import OPENFUYAO, DriverProfile
 from topology.search import Alternative, Ask, read_ask
 from topology.selectors import let_in
 from topology.simulate.firstfit import FirstFit
 from topology.simulate.jobs import DEFAULT_MIX, Mix, arrivals
-from topology.orders import Order, slice_order
 from topology.simulate.packing import Packing
 from topology.simulate.proposal import SingleRequests, mirror, proposed_spec
 from topology.simulate.rules import Judge, Rule, Strictness, chosen_placements
