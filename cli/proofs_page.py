@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from cli.why import cheaper, not_taken, times
+from cli.why import cheaper, not_taken, times, worst
+from topology.by_order import by_order
 from topology.claims import compile_templates
 from topology.forms.choose import AFFORDABLE
 from topology.model import Server
-from topology.profiles import DriverProfile
+from topology.placements import choices
+from topology.profiles import RINGFENCE, DriverProfile
 from topology.proof import Proof
 from topology.reasons import Reason, reasons
 
@@ -34,6 +36,8 @@ def proofs_page(servers: Sequence[Server], profile: DriverProfile, proofs: Mappi
         parts.append(f"## {server.name}\n")
         told = reasons(server, compile_templates(server, profile), profile)
         parts.append(markdown(_COLUMNS, (_row(reason, proofs[reason.template]) for reason in told)))
+    for server in servers:
+        parts += _orders(server)
     return "\n".join(parts)
 
 
@@ -64,6 +68,27 @@ def _row(reason: Reason, proof: Proof) -> tuple[str, ...]:
         not_taken(reason),
         cheaper(reason),
     )
+
+
+ORDERS_HEAD = """## Order of devices on a {server}
+
+For a driver whose order is ours to choose (profile `ringfence`, which also publishes groups of four): where the tightest
+template of so many NPUs fits, and its worst calls. What an order does to the jobs that fit is in docs/fragmentation.md.
+"""
+
+ORDERED = (2, 4, 8, 10, 12, 14, 16)
+"""Counts that the orders are compared for, on servers that have them all."""
+
+
+def _orders(server: Server) -> list[str]:
+    if not set(ORDERED) <= {choice.count for choice in choices(server)}:
+        return []
+    rows = (
+        (", ".join(row.names), *(f"{times(cost)}, {worst(cost)}" for cost in row.costs))
+        for row in by_order(server, RINGFENCE, ORDERED)
+    )
+    columns = ("order", *(f"{count} NPUs" for count in ORDERED))
+    return [ORDERS_HEAD.format(server=server.name), markdown(columns, rows)]
 
 
 def markdown(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

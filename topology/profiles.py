@@ -75,7 +75,11 @@ RINGFENCE = replace(
     quad="npu.ringfence.dev/quadID",
     order_is_ours=True,
 )
-"""Our own driver: it speaks as openFuyao's does, so that templates for one are met by the other, and says more."""
+"""Our own driver, to come: it speaks as openFuyao's does, so that templates for that are met by this, and says more.
+
+By id: of the orders tried it breaks the fewest rings and is the cheapest for 2, 4, 8 and 16 NPUs of a Box16; others are
+cheaper for 10 to 14 only (docs/proofs.md, docs/fragmentation.md).
+"""
 
 MINDCLUSTER = DriverProfile(
     name="mindcluster",
