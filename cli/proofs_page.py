@@ -22,10 +22,11 @@ For every template and every state of its server, that is, every set of NPUs tha
 an allowed set is free and the claim is not met; *broken*, sets that the claim allows and the promise does not; *worst
 calls*, entries of the scheduler's inner function in the state that costs most. All of this is proven, none sampled.
 
-*Where it fits* is an estimate: what the claim costs on an idle and on lightly used servers, as a multiple of a claim for
-as many NPUs without constraints (topology/forms/cost.py has the measure, calibrated on the real scheduler). Of the forms with
-at most {AFFORDABLE} worst calls the one that costs the least there is taken; 5 % apart is the same, then fewer expressions win.
-*Not taken* names the cheapest form that is not affordable (worst calls of at least so many) and the next that is.
+*Where it fits* is an estimate: what the claim costs on an idle and on lightly used servers, as a multiple of a claim
+for as many NPUs without constraints (topology/forms/cost.py has the measure, calibrated on the real scheduler). Of the
+forms with at most {AFFORDABLE} worst calls the one that costs the least there is taken; of costs less than 5 %
+apart, the one with the fewest expressions. *Not taken* names the cheapest form that is not affordable (worst calls of
+at least so many) and the next that is.
 """
 
 
@@ -72,8 +73,9 @@ def _row(reason: Reason, proof: Proof) -> tuple[str, ...]:
 
 ORDERS_HEAD = """## Order of devices on a {server}
 
-For a driver whose order is ours to choose (profile `ringfence`, which also publishes groups of four): where the tightest
-template of so many NPUs fits, and its worst calls. What an order does to the jobs that fit is in docs/fragmentation.md.
+For a driver whose order is ours to choose (profile `ringfence`, which also publishes groups of four): where
+the tightest template of so many NPUs fits, and its worst calls. What an order does to the jobs that fit is in
+docs/fragmentation.md.
 """
 
 ORDERED = (2, 4, 8, 10, 12, 14, 16)

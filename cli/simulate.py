@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.table import Table
 
+from cli.fragmentation_page import SETTINGS, figures, put
 from cli.output import MISUSED, err, fail, print_json, print_table
 from cli.server import load as load_server
 from topology.errors import TopologyError
+from topology.model import Server
 from topology.orders import ORDERS
 from topology.simulate.compare import (
     Result,
@@ -47,8 +50,17 @@ def simulate(
         Strictness, typer.Option(help="Which of a size's promises jobs ask for; widest is MindCluster's rule.")
     ] = Strictness.WIDEST,
     as_json: Annotated[bool, typer.Option("--json", help="Print the data instead of the table.")] = False,
+    docs: Annotated[
+        Path | None,
+        typer.Option(
+            "--docs", metavar="FILE", help="Write the figures of docs/fragmentation.md into it, with no table."
+        ),
+    ] = None,
 ) -> None:
     """Simulate jobs that come and go, and report how often those of each size fit."""
+    if docs is not None:
+        _write_docs(load_server(server), docs)
+        return
     if order not in (*ORDERS, ALL):
         fail(f"--order {order}: there is no such order. Write one of {', '.join((*ORDERS, ALL))}.", MISUSED)
     found = load_server(server)
@@ -73,6 +85,20 @@ def simulate(
     print_table(orders_table(results) if order == ALL else result_table(results[0]))
     for name, reason in results[0].left_out.items():
         err.print(f"{name} left out: {reason}", markup=False)
+
+
+def _write_docs(server: Server, page: Path) -> None:
+    """With settings of its own, so that everyone writes the same figures."""
+    try:
+        page.read_text(encoding="utf-8")
+        with err.status("simulating for minutes"):
+            put(page, figures(server, SETTINGS))
+    except TopologyError as error:
+        fail(f"{server.name}: {error}")
+    except ValueError as error:
+        fail(f"--docs {page}: {error}. Write the two lines where the figures belong.", MISUSED)
+    except OSError as error:
+        fail(f"--docs {page}: {error.strerror}. Name a page that can be written.", MISUSED)
 
 
 def result_table(result: Result) -> Table:

@@ -27,9 +27,9 @@ ALIKE = 1.05
 
 @dataclass(frozen=True)
 class Figures:
-    """What a form costs. common: where it fits, against the same count without constraints. worst: entries of the
-    allocator's inner function; at_least: it is not affordable, and no worse state was looked for. expressions: different
-    ones, the class's among them.
+    """What a form costs. common: where it fits, against the same count without constraints. expressions: different
+    ones, the class's among them. worst: entries of the allocator's inner function; at_least: it is not affordable, and
+    no worse state was looked for.
     """
 
     family: str

@@ -7,7 +7,8 @@ more. The proof then looks at every state; a test holds the two to each other.
 The common cost is what the scheduler spends on an idle and on lightly used servers, against a claim of the same count
 without constraints. Its units are milliseconds of Filter for a pod on a hundred servers of 16 NPUs, as the real
 scheduler v1.37.2 took them on two cores (docs/bench.md): 33.9 for `count: 12`, 68.7 for six pairs, 89.9 with a window
-each, 216 for twelve requests with a window each, past the cache. The weights below give these and six more to a quarter; a test holds them to it.
+each, 216 for twelve requests with a window each, past the cache. The weights below
+give these and six more to a quarter; a test holds them to it.
 """
 
 from __future__ import annotations

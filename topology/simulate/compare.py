@@ -229,6 +229,8 @@ def simulate(
         )
     full = assume(server)
     order = slice_order(full, setting.order)
+    # What is cheap in one order is not in another: the templates are those for a driver that lists devices so.
+    profile = replace(profile, order=setting.order)
     known = attributes(full, profile)
     scene = _Scene(
         full,
