@@ -92,7 +92,8 @@ def _driver(ring: Ring) -> list[Problem]:
     found = []
     # By the attributes and not by the driver's name, which MindCluster's driver shares.
     profile = PROFILES.get(ring.profile)
-    if profile is not None and (profile.driver, profile.ring) != (OPENFUYAO.driver, OPENFUYAO.ring):
+    published = (OPENFUYAO.driver, OPENFUYAO.ring, OPENFUYAO.quad)
+    if profile is not None and (profile.driver, profile.ring, profile.quad) != published:
         found.append(
             Problem(
                 dotted(["ring", "driver"]),

@@ -53,15 +53,15 @@ class Claim:
 class Work:
     """calls: entries of the inner function. classes, selectors: expressions evaluated. checks: constraints asked.
 
-    compiled: expressions compiled anew, because more are in use than are kept.
+    compiled: expressions compiled anew, because more are in use than are kept. Fractions are means over several states.
     """
 
     fits: bool = False
-    calls: int = 0
-    classes: int = 0
-    selectors: int = 0
-    checks: int = 0
-    compiled: int = 0
+    calls: float = 0
+    classes: float = 0
+    selectors: float = 0
+    checks: float = 0
+    compiled: float = 0
 
 
 def read_claim(
