@@ -1,4 +1,4 @@
-"""Forms are searched: the cheapest where it fits of those whose worst state is bounded, measured as the scheduler spends."""
+"""Forms are searched: of those with a bounded worst state the cheapest where it fits, in what the scheduler spends."""
 
 from __future__ import annotations
 
