@@ -246,3 +246,15 @@ def test_the_proof_is_of_the_order_too() -> None:
 def test_what_every_split_over_two_nodes_of_four_has_room_for(wanted: int, found: set[tuple[int, ...]]) -> None:
     """Six of eight units are four and two or three and three: three and two have room in both, four have not."""
     assert set(runs(2, 4, wanted)) == found
+
+
+def test_what_our_own_driver_makes_possible_is_proven_as_shipped() -> None:
+    found = shipped("box16")
+    kept = {row["key"]: row for row in json.loads((SERVERS / "box16" / "proofs.json").read_text())}
+    template = next(t for t in compile_templates(found, RINGFENCE) if t.name == "npu-box16-12")
+    proof = prove(found, template, RINGFENCE)
+    assert proof.holds
+    assert (proof.worst_calls, list(proof.worst_state)) == (
+        kept[proof.key]["worst_calls"],
+        kept[proof.key]["worst_state"],
+    )
