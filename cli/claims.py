@@ -9,6 +9,7 @@ import typer
 import yaml
 
 from cli.allocate import allocate
+from cli.check import check_
 from cli.output import MISUSED, fail, out, warn
 from cli.prove import prove_
 from cli.server import load
@@ -16,9 +17,10 @@ from topology.claims import compile_server, compile_templates
 from topology.errors import TopologyError
 from topology.profiles import PROFILES, profile
 
-app = typer.Typer(no_args_is_help=True, help="Make and prove claim templates; tell what a claim is given.")
+app = typer.Typer(no_args_is_help=True, help="Make, prove and check claims; tell what a claim is given.")
 app.command("prove")(prove_)
 app.command()(allocate)
+app.command("check")(check_)
 
 
 @app.command("compile")
