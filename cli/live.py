@@ -19,7 +19,7 @@ def objects_of(context: str) -> tuple[list[dict[str, Any]], str]:
     """(the objects of the resource API, namespaces, nodes and pods; the version) of the cluster of a kubeconfig "
     "context."""
     try:
-        api = config.new_client_from_config(context=context)  # type: ignore[no-untyped-call]
+        api = config.new_client_from_config(context=context)
     except (ConfigException, OSError) as error:
         fail(f"--context {context}: {error}. Name a context of your kubeconfig.", MISUSED)
     with api:
@@ -39,7 +39,7 @@ def objects_of(context: str) -> tuple[list[dict[str, Any]], str]:
 
 def _listed(api: client.ApiClient, path: str) -> list[dict[str, Any]]:
     headers: dict[str, str] = {"Accept": "application/json"}
-    api.update_params_for_auth(headers, [], ["BearerToken"], path, "GET", None)  # type: ignore[no-untyped-call]
+    api.update_params_for_auth(headers, [], ["BearerToken"], path, "GET", None)
     answer: Any = api.call_api("GET", f"{api.configuration.host}{path}", headers, _request_timeout=_TIMEOUT)
     raw = answer.read()
     if answer.status == 404:

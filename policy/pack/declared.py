@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -13,7 +12,7 @@ from policy.rules.fleet import Fleet, declared
 from policy.rules.model import Environment
 from settings.capabilities import VERSIONS, Capabilities
 from settings.errors import SettingsError
-from settings.load import load
+from settings.load import read
 from settings.proofs import read_proofs
 from settings.servers import SHIPPED, ServerNotFound, find_server, proofs_of
 from settings.stack import Stack
@@ -35,6 +34,7 @@ SCHEMA: Mapping[str, Mapping[str, Any]] = {
         "others.",
     },
     "developmentStacks": {**_TEXTS, "default": ["dev"], "description": "names of stacks that auto takes for dev"},
+    "mandatory": {**_TEXTS, "description": "rules that are mandatory in dev, too"},
     "servers": {**_TEXTS, "description": "the kinds of server of the cluster: names of folders in servers/, or paths"},
     "profile": {
         "type": "string",
@@ -66,9 +66,10 @@ class Undeclared(ValueError):  # noqa: N818
 
 @dataclass(frozen=True)
 class Declared:
-    """What rules are told besides the objects."""
+    """What rules are told besides the objects. mandatory: rules that stop a preview in dev, too."""
 
     environment: Environment = Environment.PROD
+    mandatory: frozenset[str] = frozenset()
     fleet: Fleet = field(default_factory=Fleet)
     cluster: Capabilities | None = None
     allowed: Allowed = DEFAULTS
@@ -78,7 +79,7 @@ class Declared:
 def declare(config: Mapping[str, Any], stack: str) -> Declared:
     """What the configuration says; what it leaves open is taken from the stack file where it is one of ours. "
     "Undeclared."""
-    own = _own()
+    own = _own(stack)
     said = {key: value for key, value in config.items() if value not in (None, "", [], {})}
     environment = said.get("environment", "auto")
     if environment == "auto":
@@ -88,6 +89,7 @@ def declare(config: Mapping[str, Any], stack: str) -> Declared:
     profile = said.get("profile", own.ring.profile if own is not None else next(iter(PROFILES)))
     return Declared(
         Environment(environment),
+        frozenset(said.get("mandatory", ())),
         _fleet(servers, profile),
         _cluster(said, own),
         _allowed(said, own),
@@ -95,14 +97,15 @@ def declare(config: Mapping[str, Any], stack: str) -> Declared:
     )
 
 
-def stack_name() -> str:
-    """Of the stack that the pack is run for: the engine says so in the environment."""
-    return os.environ.get("PULUMI_STACK", "")
+def stack_of(urn: str) -> str:
+    """urn:pulumi:STACK::PROJECT::…: the SDK keeps the name that the engine tells it to itself."""
+    return urn.removeprefix("urn:pulumi:").partition("::")[0]
 
 
-def _own() -> Stack | None:
+def _own(stack: str) -> Stack | None:
+    """The engine runs the pack in the folder of the project."""
     try:
-        return load()
+        return read(Path.cwd() / f"Pulumi.{stack}.yaml")
     except SettingsError:
         # Another project, or a file that the program itself will refuse.
         return None

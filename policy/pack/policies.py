@@ -1,8 +1,8 @@
 """The pack's policies: one for each rule, named by its id, so that configuration can set the level of each.
 
 `declared` comes first and checks nothing: it is where the configuration that all share is written. `advice` comes last,
-is always advisory, and tells what weighs less than its rule, and what could not be decided because a value is not known
-yet.
+is always advisory, and tells what weighs less than its rule (in dev, all of it) and what could not be decided because a
+value is not known yet.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from pulumi_policy import (
     StackValidationPolicy,
 )
 
-from policy.pack.declared import SCHEMA, Declared, Undeclared, declare, stack_name
+from policy.pack.declared import SCHEMA, Declared, Undeclared, declare, stack_of
 from policy.pack.subjects import subject_of, subjects_of
 from policy.rules.context import Context
 from policy.rules.model import Environment, Finding, Level, Rule, Subject
@@ -48,18 +48,16 @@ class State:
     stack: Context | None = None
 
     def declared(self) -> Declared:
-        """As it was configured; before that, as the stack's name and file have it."""
-        if self.said is None:
-            self.configure({})
+        """As it was configured; nothing where the policy `declared` is disabled."""
         return self.said or Declared()
 
-    def configure(self, config: Any) -> None:
+    def configure(self, config: Any, urn: str) -> None:
         """Called for each resource, with the same."""
         if self.said is not None and self.config == config:
             return
         self.config = config
         try:
-            self.said, self.wrong = declare(config, stack_name()), ""
+            self.said, self.wrong = declare(config, stack_of(urn)), ""
         except Undeclared as error:
             # Judged all the same, only without what could not be read.
             self.said, self.wrong = Declared(), str(error)
@@ -76,36 +74,9 @@ def policies(rules: Sequence[Rule], state: State | None = None) -> list[Policy]:
     ]
 
 
-def level_of(rule: Rule, environment: Environment) -> EnforcementLevel:
-    """The level of a rule's policy, where configuration says nothing."""
-    return EnforcementLevel.MANDATORY if rule.level(environment) is Level.ERROR else EnforcementLevel.ADVISORY
-
-
-class _Levelled:
-    """A policy whose level follows the environment, which is known only once it has been configured."""
-
-    rule: Rule
-    state: State
-
-    @property  # type: ignore[misc]
-    def enforcement_level(self) -> EnforcementLevel:
-        return level_of(self.rule, self.state.declared().environment)
-
-    @enforcement_level.setter
-    def enforcement_level(self, level: EnforcementLevel | None) -> None:
-        """The SDK sets what it was given, which is nothing."""
-
-
-class _ResourceRule(_Levelled, ResourceValidationPolicy):  # type: ignore[misc]
-    def __init__(self, rule: Rule, state: State, check: Callable[[Any, ReportViolation], None]) -> None:
-        self.rule, self.state = rule, state
-        super().__init__(validate=check, **_described(rule))
-
-
-class _StackRule(_Levelled, StackValidationPolicy):  # type: ignore[misc]
-    def __init__(self, rule: Rule, state: State, check: Callable[[Any, ReportViolation], None]) -> None:
-        self.rule, self.state = rule, state
-        super().__init__(validate=check, **_described(rule))
+def level_of(rule: Rule) -> EnforcementLevel:
+    """The level of a rule's policy. The SDK asks for it before it knows the stack, so it is that of production."""
+    return EnforcementLevel.MANDATORY if rule.prod is Level.ERROR else EnforcementLevel.ADVISORY
 
 
 def _described(rule: Rule) -> dict[str, Any]:
@@ -114,13 +85,14 @@ def _described(rule: Rule) -> dict[str, Any]:
         "description": f"{rule.title}.",
         "remediation_steps": rule.remedy,
         "tags": [str(rule.group)],
+        "enforcement_level": level_of(rule),
     }
 
 
 def _declared(state: State) -> Policy:
     def check(args: ResourceValidationArgs, report: ReportViolation) -> None:
         before = state.wrong
-        state.configure(dict(args.get_config()))
+        state.configure(dict(args.get_config()), args.urn)
         if state.wrong and state.wrong != before:
             report(f"{state.wrong} The objects are judged without it.", None)
         state.local.lesser = []
@@ -142,7 +114,7 @@ def _of_resource(rule: Rule, state: State) -> Policy:
             lesser = _judge(rule, subject, _alone(subject, state), state, lambda sentence: report(sentence, None))
             state.local.lesser = [*getattr(state.local, "lesser", []), *lesser]
 
-    return _ResourceRule(rule, state, check)
+    return ResourceValidationPolicy(validate=check, **_described(rule))
 
 
 def _current(args: ResourceValidationArgs, state: State) -> Subject | None:
@@ -164,7 +136,7 @@ def _of_stack(rule: Rule, state: State) -> Policy:
             found += _judge(rule, subject, context, state, partial(_report_on, report, subject.key))
         state.local.stack_lesser = found
 
-    return _StackRule(rule, state, check)
+    return StackValidationPolicy(validate=check, **_described(rule))
 
 
 def _report_on(report: ReportViolation, urn: str, sentence: str) -> None:
@@ -182,11 +154,12 @@ def _whole(args: StackValidationArgs, state: State) -> Context:
 
 def _judge(rule: Rule, subject: Subject, context: Context, state: State, report: Callable[[str], None]) -> list[str]:
     """Report what the rule finds, and return what is for `advice`."""
-    environment = state.declared().environment
+    said = state.declared()
+    environment = Environment.PROD if rule.id in said.mandatory else said.environment
     verdict = judge(rule, subject, context)
     lesser = []
     for finding in verdict.findings:
-        if weight(rule, finding, environment) is rule.level(environment):
+        if weight(rule, finding, environment) is rule.prod:
             report(_sentence(subject, finding))
         else:
             lesser.append(f"{rule.id}: {_sentence(subject, finding)}")

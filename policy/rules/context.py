@@ -19,7 +19,7 @@ class Allowed:
     """What is let through because someone has listed it.
 
     host_paths: paths of the host, each with all below it. privileged: namespace/workload. worst_calls: of the
-    scheduler's search for one claim on one node. plain: namespace/name/key of values that look like a secret and are none.
+    scheduler's search for one claim on one node. plain: namespace/name/key of values that only look like a secret.
     """
 
     host_paths: tuple[str, ...] = (

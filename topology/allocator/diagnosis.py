@@ -18,8 +18,8 @@ _NOT_HERE = frozenset(
         """
         cel bind sets math lists optMap optFlatMap find findAll includes indexOf lastIndexOf isSorted min max sum slice
         flatten distinct reverse sort sortBy first last range url isURL getScheme getHost getPort getEscapedPath
-        getQuery ip isIP cidr isCIDR family containsIP containsCIDR format validate base64 transformList transformMap unwrap
-        unwrapOpt
+        getQuery ip isIP cidr isCIDR family containsIP containsCIDR format validate base64 transformList transformMap
+        unwrap unwrapOpt
         """,
     )
 )
