@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: up down test lint format golden lock
+.PHONY: up down test lint format golden docs lock
 .DEFAULT_GOAL := up
 
 up: venv        ## from a clone to NPUs given out by a real scheduler, on screen
@@ -28,6 +28,9 @@ format: venv
 golden: venv    ## write the golden files anew; read the difference before committing
 	@$(BIN)/python -m tests.golden
 	@RINGFENCE_UPDATE_GOLDEN=1 $(BIN)/pytest -q tests/components/test_program.py
+
+docs: venv      ## write what is generated of the docs anew
+	@$(BIN)/ringfence policy rules --docs > docs/rules.md
 
 lock:           ## pin the dependencies of pyproject.toml anew; needs uv
 	uv pip compile --universal --python-version 3.11 --generate-hashes --extra dev \

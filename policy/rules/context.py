@@ -52,6 +52,10 @@ class Context:
         """The objects of these kinds."""
         return (one for one in self.objects if one.kind in kinds)
 
+    def all_placed(self, *kinds: str) -> bool:
+        """Whether the names and namespaces of all objects of these kinds are known: else one may be what is missed."""
+        return all(one.is_placed() for one in self.of(*kinds))
+
     def namespace_of(self, subject: Subject) -> str:
         return subject.namespace or self.namespace
 

@@ -107,6 +107,10 @@ class Subject:
         """As written; empty where the context decides."""
         return _text(self._metadata("namespace"))
 
+    def is_placed(self) -> bool:
+        """Whether its name and namespace are known; what is not is noted."""
+        return all(self.view.at("metadata", key).known() for key in ("name", "namespace"))
+
     def _metadata(self, key: str) -> Any:
         metadata = self.manifest.get("metadata")
         return metadata.get(key) if isinstance(metadata, Mapping) else None

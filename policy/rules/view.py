@@ -48,6 +48,11 @@ class View:
                 here = None
         return View(here, (*self.path, *steps), self.unknowns)
 
+    def known(self) -> bool:
+        """Whether it is known what it is, if only that it is missing."""
+        self._note()
+        return self.value is not UNKNOWN
+
     @property
     def absent(self) -> bool:
         """Whether it is missing or null; an unknown value is there, whatever it will be."""
@@ -87,6 +92,12 @@ class View:
         missing = list(_unknowns(self.value, self.path))
         self.unknowns.extend(missing)
         return None if missing else self.value
+
+    def plain_known(self) -> bool:
+        """Whether nothing in it is unknown."""
+        before = len(self.unknowns)
+        self.plain()
+        return len(self.unknowns) == before
 
     def _note(self) -> None:
         if self.value is UNKNOWN:

@@ -12,8 +12,9 @@ from typing import Any
 from policy.rules.context import Context
 from policy.rules.find import claim_spec
 from policy.rules.model import Subject
-from topology.allocator.errors import SchedulerError, Unmodelled
+from topology.allocator.errors import Malformed, SchedulerError, Unmodelled
 from topology.allocator.objects import Slice
+from topology.allocator.reading import read_claim
 from topology.allocator.selectors import compiled
 from topology.assumptions import assume
 from topology.devices import attributes
@@ -57,13 +58,17 @@ def spec_of(subject: Subject) -> Mapping[str, Any] | None:
     if not isinstance(plain, Mapping):
         return None
     try:
-        return {"devices": _defaulted(copy.deepcopy(dict(plain)))}
-    except (KeyError, TypeError, AttributeError):
+        read_claim({"kind": "ResourceClaim", "metadata": {"name": "claim"}, "spec": {"devices": plain}})
+    except (Malformed, Unmodelled):
+        # Other rules say what is wrong with it.
         return None
+    given = {key: copy.deepcopy(value) for key, value in plain.items() if value is not None}
+    return {"devices": _defaulted(given)} if given.get("requests") else None
 
 
 def _defaulted(devices: dict[str, Any]) -> dict[str, Any]:
     names = [request["name"] for request in devices["requests"]]
+    devices["requests"] = [_without_nothing(request) for request in devices["requests"]]
     for request in devices["requests"]:
         for one in request.get("firstAvailable") or [request["exactly"]]:
             one.setdefault("allocationMode", "ExactCount")
@@ -73,6 +78,18 @@ def _defaulted(devices: dict[str, Any]) -> dict[str, Any]:
         if not constraint.get("requests"):
             constraint["requests"] = names
     return devices
+
+
+def _without_nothing(request: dict[str, Any]) -> dict[str, Any]:
+    """Without fields that are null or empty, which say nothing."""
+    made = {key: value for key, value in request.items() if value not in (None, [])}
+    if "exactly" in made:
+        made["exactly"] = {key: value for key, value in made["exactly"].items() if value not in (None, [])}
+    if "firstAvailable" in made:
+        made["firstAvailable"] = [
+            {key: value for key, value in one.items() if value not in (None, [])} for one in made["firstAvailable"]
+        ]
+    return made
 
 
 def twin(subject: Subject, spec: Mapping[str, Any], context: Context) -> tuple[Server, Template, Proof | None] | None:
@@ -117,8 +134,12 @@ def _cost(ask: Ask, ids: tuple[int, ...]) -> Cost:
         return Cost(calls, True, _names(state, ids))
     search, everything = Search(ask), (1 << npus) - 1
     count = sum(max(one.count for one in alternatives) for alternatives in ask.requests)
-    states = {everything} | {everything & ~(1 << a) & ~(1 << b) for a in range(npus) for b in range(a, npus)}
-    states |= {(1 << count - 1) - 1, everything & ~((1 << npus - count + 1) - 1)}
+    if count > npus:
+        raise Untold(f"it never fits on {npus} NPUs")
+    # All but one, and all but two that may be partners.
+    apart = (0, 1, npus // 2)
+    states = {everything & ~(1 << a) & ~(1 << (a + step) % npus) for a in range(npus) for step in apart}
+    states |= {everything, (1 << count - 1) - 1}
     calls, state = max((search.run(free).calls, -free) for free in states)
     return Cost(calls, False, _names(-state, ids))
 

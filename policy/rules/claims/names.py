@@ -26,9 +26,22 @@ def _names(subject: Subject, context: Context) -> Iterator[Finding]:
         for one in request.at("firstAvailable").items():
             yield from _own_name(one, own)
         known += [f"{request.at('name').text()}/{name}" for name in own]
+    if not all(one.known() for one in _name_views(devices)):
+        # One of them may be what is referred to.
+        return
     for key in ("constraints", "config"):
         for entry in devices.at(key).items():
             yield from _references(entry.at("requests"), known)
+
+
+def _name_views(devices: View) -> Iterator[View]:
+    yield devices.at("requests")
+    for request in devices.at("requests").items():
+        yield request
+        yield request.at("name")
+        yield request.at("firstAvailable")
+        for one in request.at("firstAvailable").items():
+            yield one.at("name")
 
 
 def _own_name(request: View, before: list[str]) -> Iterator[Finding]:

@@ -52,6 +52,8 @@ def _references(subject: Subject, context: Context) -> Iterator[Finding]:
                 if name is None:
                     continue
                 used.add(name)
+                if name not in names and not all(one.known() for one in _name_views(spec)):
+                    continue
                 if name not in names:
                     yield Finding(
                         claim.at("name").path,
@@ -60,9 +62,21 @@ def _references(subject: Subject, context: Context) -> Iterator[Finding]:
                     )
                 else:
                     yield from _request(claim, name, spec, subject, context)
+        if not all(_claims_known(container) for container in containers(spec)):
+            continue
         for name in names:
             if name not in used:
                 yield _unused(name, spec, subject, context)
+
+
+def _claims_known(container: View) -> bool:
+    return container.at("resources", "claims").plain_known()
+
+
+def _name_views(spec: View) -> Iterator[View]:
+    for entry in spec.at("resourceClaims").items():
+        yield entry
+        yield entry.at("name")
 
 
 def _unused(name: str, spec: View, subject: Subject, context: Context) -> Finding:
@@ -107,6 +121,8 @@ def _source(entry: View, subject: Subject, context: Context) -> Iterator[Finding
     there = [one for one in context.of(kind) if context.namespace_of(one) == place and one.name]
     if any(one.name == name for one in there) or name in context.fleet.templates:
         return
+    if not context.all_placed(kind) or not subject.is_placed():
+        return
     elsewhere = sorted({context.namespace_of(one) for one in context.of(kind) if one.name == name})
     meant = close(name, sorted({one.name for one in there} | set(context.fleet.templates)))
     if elsewhere:
@@ -144,7 +160,7 @@ def _request(claim: View, name: str, spec: View, subject: Subject, context: Cont
     wanted = claim.at("request").text()
     source = _claimed(name, spec, subject, context)
     devices = claim_spec(source) if source is not None else None
-    if not wanted or devices is None or source is None:
+    if not wanted or devices is None or source is None or devices.plain() is None:
         return
     known = [text for one in devices.at("requests").items() if (text := one.at("name").text()) is not None]
     # Which alternative is taken, the container cannot know, but it may be named.
@@ -238,7 +254,7 @@ def _given(container: View, spec: View, subject: Subject, context: Context) -> t
     for claim in claims:
         source = _claimed(claim.at("name").text() or "", spec, subject, context)
         devices = claim_spec(source) if source is not None else None
-        if devices is None:
+        if devices is None or devices.plain() is None:
             return None
         wanted = claim.at("request").text()
         for request in devices.at("requests").items():

@@ -92,6 +92,8 @@ def _shape(subject: Subject, context: Context) -> Iterator[Finding]:
     for request in devices.at("requests").items():
         yield from _unknown_fields(request, _REQUEST)
         alternatives, exactly = request.at("firstAvailable"), request.at("exactly")
+        if not (alternatives.known() and exactly.known()):
+            continue
         if not alternatives.absent and not exactly.absent:
             yield Finding(request.path, "The request has both exactly and firstAvailable.", "Write one of them.")
         elif alternatives.absent and exactly.absent and isinstance(request.value, Mapping):

@@ -58,6 +58,8 @@ def _beside(subject: Subject, context: Context) -> Iterator[Finding]:
         theirs = only_pod(other)
         if ours is None or theirs is None or other.key == subject.key or not is_dra_driver(other):
             continue
+        if not (ours.at("nodeSelector").plain_known() and theirs.at("nodeSelector").plain_known()):
+            continue
         if may_share_nodes(ours, theirs):
             yield Finding(
                 ("spec", "template", "spec", "nodeSelector"),
@@ -121,7 +123,7 @@ _SHARED = ("hostNetwork", "hostPID", "hostIPC")
 
 
 def _privileged(subject: Subject, context: Context) -> Iterator[Finding]:
-    if key_of(subject, context) in context.allowed.privileged:
+    if not subject.is_placed() or key_of(subject, context) in context.allowed.privileged:
         return
     for spec in pod_specs(subject):
         for key in _SHARED:
@@ -169,6 +171,8 @@ def _priority(subject: Subject, context: Context) -> Iterator[Finding]:
                 "Write priorityClassName: system-node-critical.",
             )
         name, place = priority.text(), context.namespace_of(subject)
+        if not subject.is_placed() or not all(one.view.plain_known() for one in context.of("ResourceQuota")):
+            continue
         if name in _CRITICAL and place != "kube-system" and not _has_quota(place, name or "", context):
             yield Finding(
                 priority.path,
