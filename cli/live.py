@@ -16,8 +16,7 @@ _TIMEOUT = 30
 
 
 def objects_of(context: str) -> tuple[list[dict[str, Any]], str]:
-    """(the objects of the resource API, namespaces, nodes and pods; the version) of the cluster of a kubeconfig "
-    "context."""
+    """(objects of the resource API, namespaces, nodes and pods; the version) of the cluster of a context."""
     try:
         api = config.new_client_from_config(context=context)
     except (ConfigException, OSError) as error:

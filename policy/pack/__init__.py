@@ -1,2 +1,1 @@
-"""The rules as a Pulumi policy pack: what the engine hands over, made plain, and what is found, told at the right "
-"level."""
+"""The rules as a Pulumi policy pack: what the engine hands over made plain, what is found told at its level."""

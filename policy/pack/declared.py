@@ -77,8 +77,7 @@ class Declared:
 
 
 def declare(config: Mapping[str, Any], stack: str) -> Declared:
-    """What the configuration says; what it leaves open is taken from the stack file where it is one of ours. "
-    "Undeclared."""
+    """What the configuration says; what it leaves open, the stack file says if it is one of ours. Undeclared."""
     own = _own(stack)
     said = {key: value for key, value in config.items() if value not in (None, "", [], {})}
     environment = said.get("environment", "auto")

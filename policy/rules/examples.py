@@ -1,5 +1,4 @@
-"""A rule's examples as objects and context: for the docs, and for whoever wants to see that a rule does what it "
-"says."""
+"""A rule's examples as objects and context, for the docs and for whoever wants to see a rule at work."""
 
 from __future__ import annotations
 

@@ -19,8 +19,7 @@ _NO_PODS = frozenset({"CustomResourceDefinition", "ConfigMap", "Secret"})
 
 @dataclass(frozen=True)
 class Asked:
-    """A request or alternative: name as in an allocation ("request" or "request/alternative"), its fields, its "
-    "request."""
+    """A request or alternative. name: as in an allocation, "request" or "request/alternative". at: its fields."""
 
     name: str
     at: View

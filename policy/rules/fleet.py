@@ -1,5 +1,4 @@
-"""The devices that are known to rules: those of declared servers as their driver publishes them, or a cluster's own "
-"slices."""
+"""The devices that rules know of: of declared servers as their driver publishes them, or a cluster's slices."""
 
 from __future__ import annotations
 
@@ -81,8 +80,7 @@ def declared(servers: Sequence[Server], profile: DriverProfile, proofs: Mapping[
 
 
 def dumped(objects: Iterable[Plain], profile: DriverProfile | None = None) -> Fleet:
-    """A fleet from a cluster's ResourceSlices, and its Nodes and DeviceClasses if they are there. Malformed, "
-    "Unmodelled."""
+    """A fleet from ResourceSlices, and from Nodes and DeviceClasses if they are there. Malformed, Unmodelled."""
     wanted = [one for one in objects if one.get("kind") != "ResourceClaim"]
     world = read_world(wanted)
     known = {node.name for node in world.nodes}

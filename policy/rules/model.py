@@ -14,8 +14,7 @@ if TYPE_CHECKING:
 
 
 class Level(StrEnum):
-    """How much a finding weighs. error: stops a preview and a check. note: what cannot be decided from what is "
-    "known."""
+    """How much a finding weighs. error: stops a preview and a check. note: cannot be decided from what is known."""
 
     ERROR = "error"
     WARNING = "warning"

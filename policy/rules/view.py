@@ -27,8 +27,7 @@ UNKNOWN: Final = Unknown()
 
 @dataclass(frozen=True)
 class View:
-    """A value and its path inside the object. unknowns: paths that were needed and are not known, shared by all "
-    "views."""
+    """A value and its path inside the object. unknowns: paths that were needed and are not known yet."""
 
     value: Any
     path: Path = ()

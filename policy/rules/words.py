@@ -51,8 +51,7 @@ def servers_for(subject: Subject, context: Context) -> list[Server]:
 
 
 def spec_of(subject: Subject) -> Mapping[str, Any] | None:
-    """The claim's spec with the server's defaults written out; None where a part is unknown or not of the right "
-    "shape."""
+    """The claim's spec with the server's defaults written out; None where it is partly unknown or not in shape."""
     devices = claim_spec(subject)
     plain = devices.plain() if devices is not None else None
     if not isinstance(plain, Mapping):

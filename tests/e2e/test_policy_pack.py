@@ -1,8 +1,9 @@
-"""`pulumi preview --policy-pack policy`, for real: the shipped stacks pass, and each broken copy is stopped by its "
-"rule."""
+"""`pulumi preview --policy-pack policy`, for real: shipped stacks pass, broken copies are stopped by the rule."""
 
 from __future__ import annotations
 
+import json
+import re
 import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -49,8 +50,7 @@ def preview(
     changes: Mapping[str, str] | None = None,
     config: Mapping[str, object] | None = None,
 ) -> tuple[int, set[str], str]:
-    """(exit status, ids of mandatory policies that were broken, what was said) of `pulumi preview --policy-pack "
-    "policy`."""
+    """(exit status, ids of mandatory policies that were broken, what was said) of a preview with the pack."""
     copy_of(folder, sandbox, stack, changes or {})
     words = ["--policy-pack", str(folder / "policy")]
     if config is not None:
@@ -88,7 +88,7 @@ CLAIMS = {
     "claim-shape": 'claim("shape", [one(count=2)], constraints=[{"matchAttribute": "topoHccsRingID"}])',
     "claim-limits": 'claim("limits", [one(f"npu-{i}") for i in range(33)])',
     "claim-devices": 'claim("devices", [one(count=33)])',
-    "request-names": 'claim("names", [one("a"), one("b")], constraints=[{"matchAttribute": ring, "requests": ["a,b"]}])',
+    "request-names": 'claim("names", [one("a"), one("b")], constraints=[{"matchAttribute": ring, "requests": ["a,"]}])',
     "pci-bus-id": 'claim("bus", [one(**cel("\'0000:81:00:0\' == device.driver"))])',
     "constraint-attribute": 'claim("pix", [one(count=2)], constraints=[{"matchAttribute": "npu.huawei.com/pix"}])',
     "cel-compiles": 'claim("compiles", [one(**cel("device.drivr == 1"))])',
@@ -107,13 +107,13 @@ CLAIMS = {
         'raw("lies", "ResourceClaim", {"annotations": {"ringfence.dev/promise": "one ring"}}, '
         'devices={"requests": [one(count=4)]})'
     ),
-    "taint-rule-selector": 'raw("all", "DeviceTaintRule", deviceSelector={}, taint={"key": "x/y", "effect": "NoExecute"})',
+    "taint-rule-selector": 'raw("all", "DeviceTaintRule", deviceSelector={}, taint={"key": "x", "effect": "None"})',
     "dropped-field": 'claim("derived", [one(derivedAttributes=[{"name": "a/b"}])])',
     "admin-access": (
         'kubernetes.core.v1.Namespace("plain", metadata={"name": "plain"}, '
-        'opts=pulumi.ResourceOptions(provider=cluster, '
+        "opts=pulumi.ResourceOptions(provider=cluster, "
         'protect=True)); raw("admin", "ResourceClaim", {"namespace": "plain"}, devices={"requests": '
-        '[one(adminAccess=True)]})'
+        "[one(adminAccess=True)]})"
     ),
     "template-after-class": "",
 }

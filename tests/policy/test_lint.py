@@ -129,8 +129,7 @@ def test_annotations_escape_what_would_end_them() -> None:
 
 
 def test_sarif_has_what_its_schema_requires() -> None:
-    """The essentials of SARIF 2.1.0: version, one run with a tool, results that refer to its rules, places from 1 "
-    "on."""
+    """The essentials of SARIF 2.1.0: one run with a tool, results that refer to its rules, places from 1 on."""
     found = problems(CLAIM)
     data: dict[str, Any] = reports.sarif(found, RULES, Environment.PROD, "1.2.3")
     assert data["version"] == "2.1.0"

@@ -1,5 +1,4 @@
-"""The pack as the engine meets it: proxies, unknowns, levels by environment, configuration; without starting a "
-"server."""
+"""The pack as the engine meets it, without its server: proxies, unknowns, levels by environment, configuration."""
 
 from __future__ import annotations
 

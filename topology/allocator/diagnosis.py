@@ -1,5 +1,4 @@
-"""Whether the API server would take a CEL expression, and what it does to a device that has nothing of what it "
-"reads."""
+"""Whether the API server would take a CEL expression, and what it does on a device without any attribute."""
 
 from __future__ import annotations
 
