@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import Any
 
 from kubernetes import client, config
@@ -18,7 +19,10 @@ _TIMEOUT = 30
 def objects_of(context: str) -> tuple[list[dict[str, Any]], str]:
     """(objects of the resource API, namespaces, nodes and pods; the version) of the cluster of a context."""
     try:
-        api = config.new_client_from_config(context=context)
+        # The client reads KUBECONFIG when it is imported, which may have been before it was set.
+        api = config.new_client_from_config(  # type: ignore[no-untyped-call]
+            config_file=os.environ.get("KUBECONFIG"), context=context
+        )
     except (ConfigException, OSError) as error:
         fail(f"--context {context}: {error}. Name a context of your kubeconfig.", MISUSED)
     with api:
