@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from policy.rules.catalogue import RULES
-from policy.rules.docs import markdown
+from policy.docs import markdown
 
 PAGE = Path(__file__).parents[2] / "docs" / "rules.md"
 
