@@ -8,8 +8,8 @@ import typer
 from rich.table import Table
 
 from cli.output import print_json, print_table
-from policy.rules.catalogue import RULES, of
 from policy.docs import markdown
+from policy.rules.catalogue import RULES, of
 from policy.rules.model import Environment, Group
 
 app = typer.Typer(no_args_is_help=True, help="The rules of the policy pack and of `claims check`.")

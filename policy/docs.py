@@ -21,14 +21,14 @@ _HEAD = """\
 
 Written by `make docs` from the rules themselves; a change here by hand is lost.
 
-`pulumi preview --policy-pack policy` has a policy for each, by its id; `ringfence claims check` has those on claims, and
-others with `--group`. A finding is an **error** (it stops a preview; exit status 1), a **warning** or, where something
+`pulumi preview --policy-pack policy` has a policy for each, by its id; `ringfence claims check` has those on claims, or
+others by `--group`. A finding is an **error** (it stops a preview; exit status 1), a **warning** or, where something
 cannot be decided from what is known, a note. In an example, `pulumi:` stands for the options of the resource.
 
 ## Configuration of the pack
 
-A stack of ringfence needs none: servers, profile and version are those of its stack file. Others, and exceptions, go into
-a JSON file, `pulumi preview --policy-pack policy --policy-pack-config FILE`: under `declared` what all rules are told,
+A stack of ringfence needs none: servers, profile and version are those of its stack file. Others, and exceptions, go
+into a JSON file, `pulumi preview --policy-pack policy --policy-pack-config FILE`: under `declared` what all rules are told,
 under a rule's id its level (`mandatory`, `advisory`, `disabled`), under `all` that of all.
 
 ```json

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from policy.rules.catalogue import RULES
 from policy.docs import markdown
+from policy.rules.catalogue import RULES
 
 PAGE = Path(__file__).parents[2] / "docs" / "rules.md"
 
