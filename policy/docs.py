@@ -28,8 +28,8 @@ cannot be decided from what is known, a note. In an example, `pulumi:` stands fo
 ## Configuration of the pack
 
 A stack of ringfence needs none: servers, profile and version are those of its stack file. Others, and exceptions, go
-into a JSON file, `pulumi preview --policy-pack policy --policy-pack-config FILE`: under `declared` what all rules are told,
-under a rule's id its level (`mandatory`, `advisory`, `disabled`), under `all` that of all.
+into a JSON file, `pulumi preview --policy-pack policy --policy-pack-config FILE`: under `declared` what all rules are
+told, under a rule's id its level (`mandatory`, `advisory`, `disabled`), under `all` that of all.
 
 ```json
 {
