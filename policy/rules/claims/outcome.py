@@ -8,6 +8,7 @@ from typing import Any
 
 from policy.rules.claims.attributes import lacks_all
 from policy.rules.claims.cel import nothing_matches
+from policy.rules.claims.shape import MOST, how_many
 from policy.rules.context import Context
 from policy.rules.find import asked, claim_spec
 from policy.rules.model import Example, Finding, Group, Level, Rule, Subject
@@ -34,7 +35,9 @@ def _satisfiable(subject: Subject, context: Context) -> Iterator[Finding]:
     reached = [reach(one, context) for one in asked(devices)]
     if any(one is None or one.unmodelled or one.failures or not one.of_class for one in reached):
         return
-    if any(nothing_matches(one, context) for one in asked(devices)) or lacks_all(devices, context):
+    if how_many(devices)[0] > MOST or lacks_all(devices, context):
+        return
+    if any(nothing_matches(one, context) for one in asked(devices)):
         return
     spec = spec_of(subject)
     if spec is None:

@@ -281,11 +281,8 @@ LIMITS = Rule(
 )
 
 
-def _devices(subject: Subject, context: Context) -> Iterator[Finding]:
-    del context
-    devices = claim_spec(subject)
-    if devices is None:
-        return
+def how_many(devices: View) -> tuple[int, int]:
+    """The fewest and the most devices that a claim asks for; those of the mode `All` are not known."""
     least = most = 0
     for request in devices.at("requests").items():
         counts = [
@@ -295,6 +292,15 @@ def _devices(subject: Subject, context: Context) -> Iterator[Finding]:
         ]
         least += min(counts, default=0)
         most += max(counts, default=0)
+    return least, most
+
+
+def _devices(subject: Subject, context: Context) -> Iterator[Finding]:
+    del context
+    devices = claim_spec(subject)
+    if devices is None:
+        return
+    least, most = how_many(devices)
     if least > MOST:
         yield Finding(
             devices.at("requests").path,
