@@ -105,6 +105,8 @@ def _source(entry: View, subject: Subject, context: Context) -> Iterator[Finding
             "Write resourceClaimName or resourceClaimTemplateName beside the name.",
         )
         return
+    if not entry.known():
+        return
     both = [entry.at(key) for key in ("resourceClaimTemplateName", "resourceClaimName")]
     if [view.absent for view in both] != [False, True] and [view.absent for view in both] != [True, False]:
         yield Finding(
