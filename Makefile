@@ -29,7 +29,8 @@ golden: venv    ## write the golden files anew; read the difference before commi
 	@$(BIN)/python -m tests.golden
 	@RINGFENCE_UPDATE_GOLDEN=1 $(BIN)/pytest -q tests/components/test_program.py
 
-docs: venv      ## write the figures of docs/ anew: proofs in a minute, the simulation in ten
+docs: venv      ## write what is generated of docs/ anew: rules and proofs in a minute, the simulation in ten
+	@$(BIN)/ringfence policy rules --docs > docs/rules.md
 	@$(BIN)/ringfence claims prove --profile ringfence > /dev/null
 	@$(BIN)/ringfence claims prove --docs docs/proofs.md
 	@$(BIN)/ringfence simulate box16 --docs docs/fragmentation.md

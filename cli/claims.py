@@ -9,6 +9,7 @@ import typer
 import yaml
 
 from cli.allocate import allocate
+from cli.check import check_
 from cli.output import MISUSED, fail, out, print_json, print_table, warn
 from cli.prove import prove_
 from cli.server import load
@@ -18,9 +19,10 @@ from topology.errors import TopologyError
 from topology.profiles import PROFILES, profile
 from topology.reasons import data, reasons
 
-app = typer.Typer(no_args_is_help=True, help="Make and prove claim templates; tell what a claim is given.")
+app = typer.Typer(no_args_is_help=True, help="Make, prove and check claims; tell what a claim is given.")
 app.command("prove")(prove_)
 app.command()(allocate)
+app.command("check")(check_)
 
 
 @app.command("compile")

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import typer
 
-from cli import claims, sandbox, topo
+from cli import claims, policy, sandbox, topo
 from cli.bench import bench
 from cli.simulate import simulate
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 app.add_typer(topo.app, name="topo")
 app.add_typer(claims.app, name="claims")
+app.add_typer(policy.app, name="policy")
 app.command()(simulate)
 app.add_typer(sandbox.app, name="sandbox")
 app.command()(bench)

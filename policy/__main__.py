@@ -2,32 +2,16 @@
 
 from __future__ import annotations
 
-from pulumi_policy import (
-    EnforcementLevel,
-    PolicyPack,
-    ReportViolation,
-    ResourceValidationArgs,
-    ResourceValidationPolicy,
-)
+import sys
+from pathlib import Path
 
-# The engine runs this folder as a program, so that it is the root of imports.
-from rules.images import floating_images
+# The engine runs this folder as a program, which makes it the root of imports; the packages are beside it.
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from pulumi_policy import PolicyPack
 
-def _images(args: ResourceValidationArgs, report: ReportViolation) -> None:
-    for sentence in floating_images(args.resource_type, args.props):
-        report(sentence)
-
+from policy.pack.policies import policies
+from policy.rules.catalogue import RULES
 
 if __name__ == "__main__":
-    PolicyPack(
-        name="ringfence",
-        enforcement_level=EnforcementLevel.MANDATORY,
-        policies=[
-            ResourceValidationPolicy(
-                name="pin-images",
-                description="Images carry a digest, or a tag other than latest.",
-                validate=_images,
-            )
-        ],
-    )
+    PolicyPack(name="ringfence", policies=policies(RULES))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import combinations, product
 
@@ -20,7 +20,7 @@ from topology.model import Server
 from topology.orders import Order, slice_order
 from topology.placements import Choice, choices
 from topology.profiles import DriverProfile
-from topology.promise import broken
+from topology.promise import Promise, broken
 from topology.search import Alternative, Ask, Search, Settled, read_ask
 from topology.selectors import let_in
 from topology.template import Template
@@ -106,6 +106,24 @@ def prove(server: Server, template: Template, profile: DriverProfile) -> Proof:
         worst_calls=worst,
         worst_state=tuple(sorted(id for position, id in enumerate(order) if where >> position & 1)),
     )
+
+
+def worst(ask: Ask, npus: int) -> tuple[int, int]:
+    """(the most calls that the search costs in any state, the first state that costs so much, as bits)."""
+    search = Search(ask)
+    calls, state = max((search.run(free).calls, -free) for free in range(1 << npus))
+    return calls, -state
+
+
+def breach(server: Server, promises: Mapping[str, Promise], ask: Ask) -> tuple[tuple[int, ...], str] | None:
+    """A set of NPUs that the claim's words allow and that breaks its promise, and why; None where there is none."""
+    for names, sets in _possible(ask):
+        promise = promises.get(names[0], promises.get(""))
+        for mask in sorted(sets):
+            chosen = tuple(id for position, id in enumerate(server.ids) if mask >> position & 1)
+            if promise is not None and (faults := broken(server, chosen, promise)):
+                return chosen, faults[0]
+    return None
 
 
 def _allowed(server: Server, template: Template) -> Iterable[frozenset[int]]:

@@ -1,4 +1,5 @@
-"""Rules as plain functions over plain data: inputs of a resource in, sentences on what is wrong out.
+"""Rules as plain functions over plain data: an object and what surrounds it in, findings out.
 
-They are imported as `rules` by the pack and as `policy.rules` by tests, so they import nothing of either.
+`model` says what a rule is, `catalogue` lists them all, `run` puts one to an object. A group is a folder; to add a rule
+is to add it to its file and the file to its folder's RULES.
 """

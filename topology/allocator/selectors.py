@@ -38,7 +38,7 @@ class Selector:
         self.expression = expression
         text, self._domains, self._ids = _rewritten(expression)
         try:
-            self._program = _environment().compile(text)
+            self._program = environment().compile(text)
         except RuntimeError as error:
             # The API server takes nothing that does not compile, so it is we who lack something.
             first = str(error).partition("\n")[0]
@@ -79,6 +79,17 @@ class Selector:
             "device.attributes": empty | attributes,
             "device.capacity": empty | capacity,
         }
+
+
+def domains_of(expression: str) -> frozenset[str]:
+    """The domains by which it indexes attributes and capacities. Unmodelled."""
+    return _rewritten(expression)[1]
+
+
+def texts_of(expression: str) -> list[str]:
+    """The texts in an expression, without their quotes; escaped ones are left out."""
+    found = [match.group() for match in _TOKEN.finditer(expression) if match.lastgroup == "text"]
+    return [text[1:-1] for text in found if text[0] in "'\"" and text[:3] not in ("'''", '"""') and "\\" not in text]
 
 
 @lru_cache(maxsize=4096)
@@ -241,7 +252,8 @@ def _as_integer(value: bytes) -> int:
 
 
 @lru_cache(maxsize=1)
-def _environment() -> Any:
+def environment() -> Any:
+    """What expressions are compiled in."""
     # Quantities and versions are opaque in Kubernetes. CEL's bytes stand for them: nothing else here is bytes.
     kind = cel.Type
     texts, opaque = kind.STRING, kind.BYTES
