@@ -16,7 +16,10 @@ from topology.profiles import OPENFUYAO, PROFILES
 
 def judge(stack: Stack) -> list[Problem]:
     """Every problem of a stack whose keys are right one by one."""
-    return [*_gates(stack.cluster), *_lost(stack.cluster, stack.ring), *_ring(stack.ring), *_driver(stack.ring)]
+    found = _gates(stack.cluster)
+    if stack.ring is not None:
+        found += [*_lost(stack.cluster, stack.ring), *_ring(stack.ring), *_driver(stack.ring)]
+    return found
 
 
 def _gates(cluster: Cluster) -> list[Problem]:

@@ -15,4 +15,6 @@ class Stack(Section):
     """One field for each key of the stack file that starts with `ringfence:`."""
 
     cluster: Cluster = Field(description="which cluster this is: context, identifier, version")
-    ring: Ring = Field(description="the servers, and the namespaces that get their templates")
+    ring: Ring | None = Field(
+        default=None, description="the servers, and the namespaces that get their templates; without it, no NPUs"
+    )
