@@ -30,7 +30,7 @@ class RuntimeClass(Fields):
 
     name: str = Field(description="its name, with the prefix kata-")
     snapshotter: str = Field(description="containerd's snapshotter for it, such as nydus; empty for containerd's own")
-    pull_type: str = Field(alias="pulltype", description="guest-pull, or empty to pull on the host")
+    pulltype: str = Field(description="guest-pull, or empty to pull on the host")
 
 
 class Hook(Fields):

@@ -7,9 +7,21 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
+from pydantic.alias_generators import to_camel
 
 from settings.crs.fields import Dead, Fields, Format
+
+# In upstream's types; two of them begin with a capital K, unlike all the others.
+_NAMES = {
+    "ibm_se_config_spec": "ibmSEConfigSpec",
+    "kbs_deployment_spec": "KbsDeploymentSpec",
+    "kbs_env_vars": "KbsEnvVars",
+}
+
+
+def _on_the_wire(name: str) -> str:
+    return _NAMES.get(name) or to_camel(name)
 
 
 class TdxConfig(Fields):
@@ -50,6 +62,9 @@ class KbsDeployment(Fields):
 class KbsConfigSpec(Fields):
     """Which ConfigMaps and Secrets, all of the operator's own namespace, make up the key broker."""
 
+    # Not by aliases at the fields, which a type checker would take for the only names in Python.
+    model_config = ConfigDict(alias_generator=_on_the_wire)
+
     kbs_config_map_name: str | None = Field(default=None, description="ConfigMap with the key kbs-config.toml")
     kbs_auth_secret_name: str | None = Field(default=None, description="Secret with the administrator's public key")
     kbs_rvps_ref_values_config_map_name: str | None = Field(
@@ -81,18 +96,12 @@ class KbsConfigSpec(Fields):
         default=None, description="ConfigMap with the key policy.rego"
     )
     tdx_config_spec: TdxConfig | None = Field(default=None, description="for Intel TDX")
-    ibm_se_config_spec: IbmSeConfig | None = Field(
-        default=None, alias="ibmSEConfigSpec", description="for IBM Secure Execution"
-    )
-    kbs_env_vars: dict[str, str] | None = Field(
-        default=None, alias="KbsEnvVars", description="environment of all its containers"
-    )
+    ibm_se_config_spec: IbmSeConfig | None = Field(default=None, description="for IBM Secure Execution")
+    kbs_env_vars: dict[str, str] | None = Field(default=None, description="environment of all its containers")
     kbs_local_cert_cache_spec: LocalCertCache | None = Field(
         default=None, description="further files for the container kbs"
     )
-    kbs_deployment_spec: KbsDeployment | None = Field(
-        default=None, alias="KbsDeploymentSpec", description="the Deployment of the key broker"
-    )
+    kbs_deployment_spec: KbsDeployment | None = Field(default=None, description="the Deployment of the key broker")
 
 
 class KbsConfigStatus(Fields):

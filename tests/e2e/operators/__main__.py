@@ -15,8 +15,8 @@ config = pulumi.Config()
 cluster = kubernetes.Provider("cluster", context=config.require("context"), enable_server_side_apply=True)
 there = pulumi.ResourceOptions(providers=[cluster])
 
-workload = CcOperatorSettings.model_validate_json(config.require("workload"))
-trusted = TrusteeOperatorSettings.model_validate_json(config.require("trusted"))
+workload = CcOperatorSettings.model_validate_json(config.require("workload"), strict=True)
+trusted = TrusteeOperatorSettings.model_validate_json(config.require("trusted"), strict=True)
 cc = CcOperator("cc-operator", cc_operator_args(workload), there)
 trustee = TrusteeOperator("trustee-operator", trustee_operator_args(trusted), there)
 
