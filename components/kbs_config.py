@@ -15,7 +15,7 @@ import pulumi
 import pulumi_kubernetes as kubernetes
 
 from components.kbs_inputs import Input, Kbs, inputs_of, spec_of
-from components.kbs_ready import Expected
+from components.kbs_ready import Expected, NotReady
 from components.labels import MANAGED
 
 API_VERSION = "confidentialcontainers.org/v1alpha1"
@@ -23,7 +23,7 @@ KIND = "KbsConfig"
 NAME = "kbsconfig"
 
 Wait = Callable[[Expected], None]
-"""Returns once the KBS is available, raises if it never is."""
+"""Returns once the KBS is available, raises NotReady if it never is."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,6 +51,7 @@ class KbsConfig(pulumi.ComponentResource):
 
     names: dict[str, str]
     expected: Expected
+    checked: pulumi.Output[str]
 
     def __init__(self, name: str, args: KbsConfigArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("ringfence:index:KbsConfig", name, None, opts)
@@ -117,13 +118,17 @@ class KbsConfig(pulumi.ComponentResource):
     def _check(self, config: pulumi.Resource, wait: Wait | None) -> None:
         """Also where nothing changes: or an `up` after one that failed here would pass, the KBS as dead as before."""
         if wait is None or pulumi.runtime.is_dry_run():
+            self.checked = config.urn
             return
 
         async def available(urn: str) -> str:
-            await asyncio.to_thread(wait, self.expected)
+            try:
+                await asyncio.to_thread(wait, self.expected)
+            except NotReady as error:
+                raise pulumi.RunError(str(error)) from None
             return urn
 
-        config.urn.apply(available)
+        self.checked = config.urn.apply(available)
 
 
 def _hidden(data: bytes) -> pulumi.Output[str]:

@@ -15,7 +15,11 @@ PAUSE = 2.0
 """Seconds between two looks."""
 
 Read = Callable[[], Mapping[str, Any] | None]
-"""Gives the Deployment as the API server has it, None where there is none."""
+"""Gives the Deployment as the API server has it, None where there is none. Unseen where it cannot be read."""
+
+
+class Unseen(Exception):  # noqa: N818 - says what is the case
+    """The cluster cannot be asked right now. The message says why."""
 
 
 class NotReady(Exception):  # noqa: N818 - says what is the case
@@ -68,10 +72,18 @@ def until_ready(
 ) -> None:
     """Wait until the KBS is available. NotReady after `timeout` seconds."""
     deadline = clock() + timeout
-    while (lacking := missing(read(), expected)) is not None:
+    while (lacking := _look(read, expected)) is not None:
         if clock() >= deadline:
             raise NotReady(f"The KBS was not available after {timeout:.0f} s: {lacking}. {_remedy(lacking, namespace)}")
         sleep(PAUSE)
+
+
+def _look(read: Read, expected: Expected) -> str | None:
+    try:
+        return missing(read(), expected)
+    except Unseen as error:
+        # It may come back: this machine's network, or an API server that is restarted.
+        return str(error)
 
 
 def _mounted(spec: Mapping[str, Any]) -> set[str]:
@@ -84,6 +96,8 @@ def _mounted(spec: Mapping[str, Any]) -> set[str]:
 
 
 def _remedy(lacking: str, namespace: str) -> str:
+    if "cannot be" in lacking:
+        return "Make the cluster reachable with the context of the stack file."
     if "no Deployment" in lacking or "do not mount" in lacking:
         # One Secret or ConfigMap that is not there stops the operator for all, and no status says so.
         return f"Its operator says why: `kubectl -n {namespace} logs deployment/trustee-operator-controller-manager`."
