@@ -27,7 +27,7 @@ format: venv
 
 golden: venv    ## write the golden files anew; read the difference before committing
 	@$(BIN)/python -m tests.golden
-	@RINGFENCE_UPDATE_GOLDEN=1 $(BIN)/pytest -q tests/components/test_program.py
+	@RINGFENCE_UPDATE_GOLDEN=1 $(BIN)/pytest -q tests/components/test_program.py tests/components/test_kbs_config.py
 
 lock:           ## pin the dependencies of pyproject.toml anew; needs uv
 	uv pip compile --universal --python-version 3.11 --generate-hashes --extra dev \

@@ -180,7 +180,7 @@ def _certificates(kbs: KbsSettings, today: datetime) -> list[_Found]:
     found: list[_Found] = []
     if kbs.deployment_type == MICROSERVICES:
         reason = (
-            "the operator mounts them for the KBS only, and the attestation service, a container of its own, reads."
+            "the operator mounts them for the KBS only, and it is the attestation service, elsewhere, that reads them."
         )
         found.append(((at,), reason, f"Write deploymentType: {ALL_IN_ONE}, or bake them into the AS image."))
     for name in VIRTCCA_ENV:
