@@ -61,7 +61,8 @@ def remedy_for(name: str) -> str:
 def load(names: Iterable[str]) -> tuple[Mapping[str, Secret], Sequence[Problem]]:
     """From the configuration of the program that runs: those that are there, and a problem for each other one."""
     given = CONFIG.get()
-    return _pick(names, {name: (given.get(key_of(name)), is_config_secret(key_of(name))) for name in names})
+    asked = list(names)
+    return _pick(asked, {name: (given.get(key_of(name)), is_config_secret(key_of(name))) for name in asked})
 
 
 def names_in(config: Mapping[str, Any], names: Iterable[str]) -> Sequence[Problem]:

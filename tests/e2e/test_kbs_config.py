@@ -84,10 +84,12 @@ def cluster(tools: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) ->
     try:
         sandbox = plane.up("kbs", tools, REPORT)
         with client_for(sandbox.kubeconfig) as api:
-            client.ApiextensionsV1Api(api).create_custom_resource_definition(CRD)
+            extensions: Any = client.ApiextensionsV1Api(api)
+            extensions.create_custom_resource_definition(CRD)
             room = {"cpu": "8", "memory": "32Gi", "pods": "110"}
             node = {"metadata": {"name": "node"}, "status": {"allocatable": room, "capacity": room}}
-            client.CoreV1Api(api).create_node(node)
+            core: Any = client.CoreV1Api(api)
+            core.create_node(node)
         (project / "Pulumi.yaml").write_text("name: kbs-test\nruntime: {name: python, options: {virtualenv: .venv}}\n")
         (project / f"Pulumi.{STACK}.yaml").write_text("config: {}\n")
         (project / ".venv").symlink_to(places.CHECKOUT / ".venv")

@@ -43,7 +43,7 @@ class Operator:
 
     def __init__(self, kubeconfig: Path, namespace: str) -> None:
         self.namespace = namespace
-        self._api = client_for(kubeconfig)
+        self._api: Any = client_for(kubeconfig)
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
 
