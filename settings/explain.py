@@ -102,6 +102,8 @@ def _fields(model: type[BaseModel], loc: Loc) -> Mapping[str, FieldInfo]:
     for step in loc:
         if isinstance(step, int):
             section = _section(get_args(section)[0])
+        elif get_origin(section) is dict:
+            section = _section(get_args(section)[1])
         else:
             field = _by_key(section).get(step)
             if field is None:
