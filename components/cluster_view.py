@@ -63,7 +63,7 @@ class View:
             if error.status == 404:
                 return None
             raise
-        return found
+        return dict(found)
 
     def nodes(self) -> list[Object]:
         """All of them."""

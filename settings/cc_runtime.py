@@ -113,6 +113,11 @@ def _dead(remedy: str) -> Any:
     return BeforeValidator(refuse)
 
 
+RuntimeClassName = Annotated[str, AfterValidator(_class)]
+Proxy = Annotated[str, AfterValidator(_proxy)]
+Host = Annotated[str, AfterValidator(_host)]
+
+
 class NodeLabel(Section):
     """The label and the CcRuntime's selector are written from this, so they cannot differ."""
 
@@ -134,7 +139,7 @@ class NodeLabel(Section):
 class RuntimeClassSettings(Section):
     """As in the CcRuntime. The RuntimeClass itself is made by kata-deploy on the nodes."""
 
-    name: Annotated[str, AfterValidator(_class)] = Field(description="the class, such as kata-qemu-virtcca")
+    name: RuntimeClassName = Field(description="the class, such as kata-qemu-virtcca")
     snapshotter: Literal["", "nydus", "overlayfs"] = Field(default="", description='"", nydus or overlayfs')
     pulltype: Literal["", "guest-pull"] = Field(default="", description='"" or guest-pull')
 
@@ -171,16 +176,14 @@ class CcRuntimeSettings(Section):
     runtime_classes: tuple[RuntimeClassSettings, ...] = Field(
         default=(), description="the runtime classes to have; without it, those of the preset"
     )
-    default_runtime_class: Annotated[str, AfterValidator(_class)] | None = Field(
+    default_runtime_class: RuntimeClassName | None = Field(
         default=None, description="the class that kata is another name of; without it, the preset's"
     )
     env: Annotated[dict[str, str], AfterValidator(_env)] = Field(
         default_factory=dict, description="further environment variables of the installers"
     )
-    guest_https_proxy: Annotated[str, AfterValidator(_proxy)] | None = Field(
-        default=None, description="the proxy by which guests pull images"
-    )
-    guest_no_proxy: tuple[Annotated[str, AfterValidator(_host)], ...] = Field(
+    guest_https_proxy: Proxy | None = Field(default=None, description="the proxy by which guests pull images")
+    guest_no_proxy: tuple[Host, ...] = Field(
         default=(), description="what guests reach without that proxy; the key broker has to be there"
     )
     allowed_hypervisor_annotations: tuple[Annotated[str, AfterValidator(_annotation)], ...] = Field(
