@@ -101,11 +101,11 @@ class CcRuntime(pulumi.ComponentResource):
             ),
         )
         until_ready = cc_hooks.until_ready(args.access, f"{name}-ready", NAME, sorted(args.nodes), args.wait_timeout)
-        uid = runtime.metadata["uid"]  # type: ignore[attr-defined]  # the SDK declares none
+        metadata: pulumi.Output[Any] = runtime.metadata  # type: ignore[attr-defined]  # the SDK declares none
         self.ready = pulumi.Stash(
             f"{name}-ready",
             # What has to be waited for: another CcRuntime of the same name, or other nodes.
-            input={"uid": uid, "nodes": sorted(args.nodes)},
+            input={"uid": metadata.apply(lambda found: found.get("uid", "")), "nodes": sorted(args.nodes)},
             opts=pulumi.ResourceOptions(
                 parent=self,
                 depends_on=[runtime, *labels],

@@ -1,7 +1,7 @@
 """What of a workload is measured into its realm's initial measurement (RIM), and what to say when it changes.
 
 Only virtCCA's measurement is known (openeuler/virtCCA_sdk attestation/rim_ref): CVM parameters, kernel, device tree
-with boot arguments, memory, CPUs and devices, and an entry for each vCPU. The root filesystem and the image are not in it.
+with boot arguments, memory, CPUs and devices, and an entry for each vCPU; neither the root filesystem nor the image.
 The value itself cannot be computed here: that takes QEMU and the guest's kernel.
 """
 

@@ -25,6 +25,15 @@ def _node(value: str) -> str:
     return value
 
 
+def _some(value: tuple[str, ...]) -> tuple[str, ...]:
+    if not value:
+        raise refused(
+            "names no node: the operator would install nothing, and say nothing.",
+            "Name the nodes that are to run confidential containers.",
+        )
+    return value
+
+
 def _key(value: str) -> str:
     if not is_qualified(value):
         raise refused(f"{value!r} cannot be a label's key.", "Write name or domain/name.")
@@ -166,8 +175,8 @@ class CcRuntimeSettings(Section):
     post_uninstall_image: Image | None = Field(
         default=None, description="the image that undoes the preparation; without it, that of preInstallImage"
     )
-    nodes: tuple[Annotated[str, AfterValidator(_node)], ...] = Field(
-        min_length=1, description="names of the nodes that run confidential containers; the stack labels them"
+    nodes: Annotated[tuple[Annotated[str, AfterValidator(_node)], ...], AfterValidator(_some)] = Field(
+        description="names of the nodes that run confidential containers; the stack labels them"
     )
     node_label: NodeLabel = Field(
         default_factory=NodeLabel, description="the label that the stack gives these nodes and the operator looks for"
