@@ -1,4 +1,4 @@
-"""`ConfidentialWorkload`: the pod that makes a confidential VM of itself, and what is said when its measurement changes."""
+"""`ConfidentialWorkload`: the pod that becomes a confidential VM, and what is said when its measurement changes."""
 
 from __future__ import annotations
 
