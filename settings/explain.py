@@ -80,7 +80,7 @@ def _problem(found: ErrorDetails, model: type[BaseModel]) -> Problem:
     if kind == "too_short":
         return Problem(key, "is an empty list.", "Write at least one entry.")
     if kind == "literal_error":
-        choices = re.findall("'([^']*)'", context["expected"])
+        choices = [choice or '""' for choice in re.findall("'([^']*)'", context["expected"])]
         return Problem(key, f"is {value!r}.", f"Write {_or(choices)}.")
     if kind in {"greater_than_equal", "less_than_equal"}:
         word, limit = ("least", context.get("ge")) if "greater" in kind else ("most", context.get("le"))
