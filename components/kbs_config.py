@@ -61,7 +61,7 @@ class KbsConfig(pulumi.ComponentResource):
         made = [self._input(name, one, args) for one in inputs]
         made += [self._resource(name, secret, args) for secret in sorted(args.kbs.resources)]
         config = kubernetes.apiextensions.CustomResource(
-            f"{name}-config",
+            f"{name}-custom-resource",
             api_version=API_VERSION,
             kind=KIND,
             metadata=kubernetes.meta.v1.ObjectMetaArgs(name=NAME, namespace=args.namespace, labels=MANAGED),
@@ -132,4 +132,5 @@ class KbsConfig(pulumi.ComponentResource):
 
 
 def _hidden(data: bytes) -> pulumi.Output[str]:
+    # The SDK marks the data of a Secret as well; that it does is not relied on.
     return pulumi.Output.secret(base64.b64encode(data).decode())

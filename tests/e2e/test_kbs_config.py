@@ -134,7 +134,7 @@ def test_once_it_is_up_nothing_is_left_to_do_also_after_a_refresh(deployed: Clus
 def test_another_policy_is_another_config_map_to_which_the_kbs_config_turns(deployed: Cluster) -> None:
     before = deployed.kbs_config()
     deployed.want(policy="package policy\n\ndefault allow := false\n")
-    assert deployed.steps() == {"kbs-resource-policy": "replace", "kbs-config": "update"}
+    assert deployed.steps() == {"kbs-resource-policy": "replace", "kbs-custom-resource": "update"}
     deployed.up()
     after = deployed.kbs_config()
     assert after["metadata"]["uid"] == before["metadata"]["uid"], "updated and not replaced: the KBS stays reachable"
@@ -161,7 +161,7 @@ def test_a_tenants_secret_is_changed_where_it_is(deployed: Cluster) -> None:
 def test_more_replicas_replace_the_kbs_config_because_the_operator_looks_once(deployed: Cluster) -> None:
     before = deployed.kbs_config()
     deployed.want(replicas=2)
-    assert deployed.steps() == {"kbs-config": "replace"}
+    assert deployed.steps() == {"kbs-custom-resource": "replace"}
     deployed.up()
     assert deployed.kbs_config()["metadata"]["uid"] != before["metadata"]["uid"]
     assert deployed.deployment().status.available_replicas == 2
