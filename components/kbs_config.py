@@ -44,6 +44,8 @@ class KbsConfigArgs:
 class KbsConfig(pulumi.ComponentResource):
     """names: role → name of each ConfigMap and Secret whose name tells its content, known before anything is created.
 
+    ready: what those wait for who ask the KBS.
+
     Another content of those is another object, made before the KbsConfig turns to it and removed after the KBS has; so
     the KBS rolls over by itself. A Secret that guests ask for keeps its name and is changed where it is (the provider
     has to allow that: enable_secret_mutable); the kubelet brings the change to the KBS within a minute or two.
@@ -77,6 +79,7 @@ class KbsConfig(pulumi.ComponentResource):
             ),
         )
         self._check(config, args.wait)
+        self.ready = (config,)
         self.register_outputs({"names": self.names})
 
     def _input(self, name: str, one: Input, args: KbsConfigArgs) -> pulumi.Resource:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from settings.cluster import Cluster
+from settings.fence import Fence
 from settings.ring import Ring
 from settings.section import Section
 
@@ -17,4 +18,7 @@ class Stack(Section):
     cluster: Cluster = Field(description="which cluster this is: context, identifier, version")
     ring: Ring | None = Field(
         default=None, description="the servers, and the namespaces that get their templates; without it, no NPUs"
+    )
+    fence: Fence | None = Field(
+        default=None, description="confidential containers and their key broker; without it, none"
     )
