@@ -132,7 +132,8 @@ class OperatorParts:
                 name=secret, namespace=self.namespace.metadata.name, labels=MANAGED
             ),
             type="kubernetes.io/dockerconfigjson",
-            string_data={".dockerconfigjson": pulumi.Output.secret(value)},
+            # The class marks it as secret itself.
+            string_data={".dockerconfigjson": value},
             opts=self.options(),
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import copy
 import json
 import os
@@ -36,6 +37,9 @@ NAMESPACES = {"confidential-containers-system", "trustee-operator-system"}
 IMAGE = "registry.example/kbs@sha256:" + "0" * 64
 COMMON = {"protect": False, "imagePullSecrets": ["registry"], "availableWithin": 60}
 WORKLOAD = {**COMMON, "tolerations": [{"key": "npu", "operator": "Exists", "effect": "NoSchedule"}]}
+# Unlike what a user would have, it is in the stack file in the clear, and may appear nowhere else.
+PASSWORD = "c2VjcmV0OnNlY3JldA"
+CREDENTIALS = {"auths": {"registry.example": {"auth": PASSWORD}}}
 TRUSTED = {**COMMON, "images": {"kbs": IMAGE, "kbsMicroservices": IMAGE, "as": IMAGE, "rvps": IMAGE}}
 
 
@@ -57,7 +61,7 @@ def project(sandbox: Sandbox, tools: dict[str, Path], folder: Path, **changed: A
     """The program with a stack file of its own."""
     shutil.copytree(PROGRAM, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
     (folder / ".venv").symlink_to(places.CHECKOUT / ".venv")
-    settings = {"workload": WORKLOAD, "trusted": TRUSTED} | changed
+    settings = {"workload": WORKLOAD, "trusted": TRUSTED, "credentials": CREDENTIALS} | changed
     config = {f"operators:{key}": json.dumps(value) for key, value in settings.items()}
     config["operators:context"] = sandbox.context
     (folder / "Pulumi.dev.yaml").write_text(
@@ -311,6 +315,22 @@ def test_the_crds_carry_no_copy_of_themselves(served: ApiClient) -> None:
         found = extensions.read_custom_resource_definition(f"{kind.plural}.{GROUP}")
         annotations = found.metadata.annotations or {}
         assert "kubectl.kubernetes.io/last-applied-configuration" not in annotations, "upstream's would be too long"
+
+
+def test_credentials_are_in_the_cluster_and_neither_in_the_state_nor_in_a_preview(
+    engine: Engine, api: ApiClient, sandbox: Sandbox, tools: dict[str, Path], tmp_path: Path
+) -> None:
+    core: Any = client.CoreV1Api(api)
+    kept = core.read_namespaced_secret("made", "confidential-containers-system").data[".dockerconfigjson"]
+    assert json.loads(base64.b64decode(kept)) == CREDENTIALS
+    other = project(sandbox, tools, tmp_path, credentials={"auths": {"registry.example": {"auth": "b3RoZXI6b3RoZXI"}}})
+    said = other.preview("dev", "--diff").stdout
+    assert "made" in said, "it shows that there is a change"
+    state = engine.run(["stack", "export"], stack="dev").stdout
+    assert "cc-operator-made" in state, "else nothing was looked at"
+    for text in (said, state):
+        for secret in (PASSWORD, "b3RoZXI6b3RoZXI", kept):
+            assert secret not in text
 
 
 def pull_secrets(api: ApiClient) -> list[str]:

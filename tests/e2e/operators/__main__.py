@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pulumi
 import pulumi_kubernetes as kubernetes
 
@@ -17,7 +19,8 @@ there = pulumi.ResourceOptions(providers=[cluster])
 
 workload = CcOperatorSettings.model_validate_json(config.require("workload"), strict=True)
 trusted = TrusteeOperatorSettings.model_validate_json(config.require("trusted"), strict=True)
-cc = CcOperator("cc-operator", cc_operator_args(workload), there)
+credentials = {"made": config.require("credentials")}
+cc = CcOperator("cc-operator", replace(cc_operator_args(workload), registry_credentials=credentials), there)
 trustee = TrusteeOperator("trustee-operator", trustee_operator_args(trusted), there)
 
 pulumi.export("namespaces", [cc.namespace, trustee.namespace])
