@@ -6,6 +6,7 @@ What is said of the operator was read in trustee-operator v0.5.0, of Trustee in 
 from __future__ import annotations
 
 import ipaddress
+import re
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
@@ -25,6 +26,7 @@ EXPIRES_SOON = timedelta(days=14)
 
 VIRTCCA_ENV = ("VIRTCCA_ROOT_CERT", "VIRTCCA_SUB_CERT")
 
+_ALLOWS_ALL = re.compile(r"^\s*default\s+allow\s*:?=\s*true\b", re.MULTILINE)
 _HEX_DIGITS = {"sha256": 64, "sha384": 96, "sha512": 128}
 
 
@@ -131,6 +133,10 @@ def _policies(kbs: KbsSettings, production: bool) -> list[_Found]:
     if resource.kind == "allowAll" and production:
         reason = "gives every resource to every guest, whatever it runs."
         found.append((("resourcePolicy", "kind"), reason, "Write affirming or byTenant."))
+    for at, text in (("resourcePolicy", resource.text), ("attestationPolicy", policy.text)):
+        if production and text is not None and _ALLOWS_ALL.search(text):
+            reason = "says yes where nothing else is said, which production does not allow."
+            found.append(((at, "text"), reason, "Write default allow := false, and rules for what is allowed."))
     if resource.kind == "byTenant" and kbs.token.broker == "Simple":
         reason = "compares claims, which a Simple token carries as one string."
         found.append((("resourcePolicy", "kind"), reason, "Write token.broker: Ear, or kind: affirming."))

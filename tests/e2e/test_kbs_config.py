@@ -192,7 +192,7 @@ def test_destroy_ends_in_time_where_the_operator_is_gone_and_goes_on_once_it_is_
     started = time.monotonic()
     with pytest.raises(EngineError):
         cluster.engine.destroy(STACK)
-    assert time.monotonic() - started < 60, "the finalizer holds it for ever"
+    assert time.monotonic() - started < 150, "the finalizer holds it for ever"
     assert cluster.config_maps() - {"kube-root-ca.crt"}, "what it names stays as long as it does"
     with cluster.operator():
         cluster.engine.destroy(STACK)

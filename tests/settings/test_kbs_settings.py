@@ -208,3 +208,10 @@ def test_a_section_names_every_secret_it_needs() -> None:
         "kbs-token-ca-certificate",
         "tenant-a-image-key",
     ]
+
+
+def test_outside_production_an_own_policy_may_say_anything() -> None:
+    text = "package policy\ndefault allow := true\n"
+    assert (
+        read(SIMPLE, {"resourcePolicy": {"kind": "own", "text": text}}, production=False).resource_policy.text == text
+    )
