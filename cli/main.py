@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from cli import claims, sandbox, topo
+from cli import claims, pair, sandbox, topo
 from cli.bench import bench
 from cli.simulate import simulate
 
@@ -12,6 +12,7 @@ app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_
 app.add_typer(topo.app, name="topo")
 app.add_typer(claims.app, name="claims")
 app.command()(simulate)
+sandbox.app.add_typer(pair.app, name="pair")
 app.add_typer(sandbox.app, name="sandbox")
 app.command()(bench)
 

@@ -1,4 +1,7 @@
-"""The real pulumi against a sandbox: its backend is a folder of the sandbox, its cluster the sandbox's own."""
+"""The real pulumi against a sandbox: its backend is a folder of the sandbox, its cluster the sandbox's own.
+
+A stack for several clusters has its state in the first sandbox and the contexts of the others beside its own.
+"""
 
 from __future__ import annotations
 
@@ -40,13 +43,20 @@ class Engine:
     """pulumi for one project and one sandbox.
 
     tools: as sandbox.toolchain.ensure returns them. project: the folder of Pulumi.yaml.
+    others: sandboxes whose contexts the stack names too.
     Every method raises EngineError, with the end of pulumi's output, where pulumi fails.
     """
 
     def __init__(
-        self, sandbox: Sandbox, tools: Mapping[str, Path], project: Path, report: Report | None = None
+        self,
+        sandbox: Sandbox,
+        tools: Mapping[str, Path],
+        project: Path,
+        report: Report | None = None,
+        others: Sequence[Sandbox] = (),
     ) -> None:
         self.sandbox = sandbox
+        self.others = others
         self.tools = tools
         self.project = project
         self.report = report or Silent()
@@ -71,7 +81,7 @@ class Engine:
             "PULUMI_CONFIG_PASSPHRASE": "",
             "PULUMI_SKIP_UPDATE_CHECK": "true",
             "PULUMI_ERROR_OUTPUT_STRING": "true",
-            "KUBECONFIG": str(self.sandbox.kubeconfig),
+            "KUBECONFIG": os.pathsep.join(str(each.kubeconfig) for each in (self.sandbox, *self.others)),
             # gRPC on loopback would otherwise ask a proxy.
             "NO_PROXY": ",".join(filter(None, [kept.get("NO_PROXY") or kept.get("no_proxy"), loopback])),
             "no_proxy": ",".join(filter(None, [kept.get("no_proxy") or kept.get("NO_PROXY"), loopback])),
