@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 
 from kubernetes.client import ApiException
@@ -34,11 +35,18 @@ class Loop:
     def __init__(self, name: str, step: Callable[[], None], close: Callable[[], None], log: Log) -> None:
         self._step, self._close, self._log = step, close, log
         self._stopping = threading.Event()
+        self._passes = 0
         # A daemon, so that a test that forgets to stop it cannot keep its process alive.
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
 
     def start(self) -> None:
         self._thread.start()
+
+    def await_pass(self) -> None:
+        """Returns when a pass that began after this call has ended, or the loop has."""
+        wanted = self._passes + 2
+        while self._passes < wanted and self._thread.is_alive():
+            time.sleep(PAUSE / 10)
 
     def ask_to_stop(self) -> None:
         self._stopping.set()
@@ -61,6 +69,7 @@ class Loop:
                     self._log.say(f"the API server does not answer: {type(error).__name__}")
                 except Exception as error:  # a thread that dies in silence would look like an operator that hangs
                     self._log.say(f"bug in the stand-in: {error!r}")
+                self._passes += 1
                 self._stopping.wait(PAUSE)
         finally:
             self._close()

@@ -123,3 +123,6 @@ def clean(sandbox: plane.Sandbox, api: Kube) -> None:
         for pod in api.all(kube.pods(namespace)):
             if kube.labels_of(pod).get("control-plane") is None or "deletionTimestamp" in pod["metadata"]:
                 api.delete(kube.pods(namespace), f"{pod['metadata']['name']}?gracePeriodSeconds=0")
+    sets = f"/apis/apps/v1/namespaces/{trustee}/replicasets"
+    until(lambda: not api.all(sets, kbs_deployment.LABELS), "the ReplicaSets of the KBS are gone", 60)
+    until(lambda: not api.all(kube.pods(trustee), kbs_deployment.LABELS), "the pods of the KBS are gone", 60)

@@ -79,18 +79,18 @@ def test_the_namespace_is_labelled_for_privileged_pods_when_the_manager_starts(c
 
 
 def test_the_payload_waits_for_the_hook_on_every_node(cluster: Cluster) -> None:
-    cluster.standin.cc = CcBehaviour(install="hanging", nodes=frozenset({"node-1"}))
+    cluster.standin.behave(cc=CcBehaviour(install="hanging", nodes=frozenset({"node-1"})))
     cluster.label_all()
     cluster.api.create(CC_RUNTIMES, objects.cc_runtime())
     until(lambda: PRE in cluster.labels("node-2"), "the hook ran where it can")
     cluster.stays(lambda: cc_daemonsets.INSTALL not in cluster.daemon_sets(), "the payload before the hook")
     assert PRE not in cluster.labels("node-1")
-    cluster.standin.cc = CcBehaviour()
+    cluster.standin.behave(cc=CcBehaviour())
     until(cluster.installed, "the CcRuntime is installed")
 
 
 def test_the_finalizer_comes_only_after_the_installation(cluster: Cluster) -> None:
-    cluster.standin.cc = CcBehaviour(install="hanging")
+    cluster.standin.behave(cc=CcBehaviour(install="hanging"))
     cluster.label_all()
     cluster.api.create(CC_RUNTIMES, objects.cc_runtime())
     until(lambda: cc_daemonsets.PRE_INSTALL in cluster.daemon_sets(), "the hook is there")
@@ -177,22 +177,22 @@ def test_a_deletion_leaves_nothing(cluster: Cluster) -> None:
 
 def test_the_hook_after_it_waits_for_the_uninstaller_on_every_node(cluster: Cluster) -> None:
     install(cluster)
-    cluster.standin.cc = CcBehaviour(uninstall="hanging", nodes=frozenset({"node-1"}))
+    cluster.standin.behave(cc=CcBehaviour(uninstall="hanging", nodes=frozenset({"node-1"})))
     delete(cluster)
     until(lambda: cluster.labels("node-2")[INSTALLED] == "cleanup", "cleaned where it can be")
     assert cluster.labels("node-1")["confidentialcontainers.org/startuninstall"] == "true"
     cluster.stays(lambda: cc_daemonsets.POST_UNINSTALL not in cluster.daemon_sets(), "the hook before its time")
-    cluster.standin.cc = CcBehaviour()
+    cluster.standin.behave(cc=CcBehaviour())
     until(lambda: gone(cluster), "the CcRuntime is gone")
 
 
 def test_it_hangs_when_a_counted_node_has_left(cluster: Cluster) -> None:
     install(cluster)
-    cluster.standin.cc = CcBehaviour(uninstall="hanging")
+    cluster.standin.behave(cc=CcBehaviour(uninstall="hanging"))
     delete(cluster)
     until(lambda: "confidentialcontainers.org/startuninstall" in cluster.labels("node-1"), "the uninstallation began")
     cluster.api.delete(kube.NODES, "node-1")
-    cluster.standin.cc = CcBehaviour()
+    cluster.standin.behave(cc=CcBehaviour())
     until(lambda: cluster.labels("node-2")[INSTALLED] == "cleanup", "the others are clean")
     cluster.stays(lambda: is_held(cluster), "it waits for a node that is not there")
 
@@ -223,7 +223,7 @@ def test_it_hangs_beside_a_kata_deploy_of_someone_elses(cluster: Cluster) -> Non
 
 def test_it_can_be_told_to_keep_its_finalizer(cluster: Cluster) -> None:
     install(cluster)
-    cluster.standin.cc = CcBehaviour(keeps_finalizer=True)
+    cluster.standin.behave(cc=CcBehaviour(keeps_finalizer=True))
     delete(cluster)
     until(lambda: "confidentialcontainers.org/postuninstall" in cluster.labels("node-2"), "all else is done")
     cluster.stays(lambda: is_held(cluster), "the finalizer stays")
@@ -258,7 +258,7 @@ def test_it_has_no_other_rights_than_its_account(cluster: Cluster) -> None:
 
 
 def test_a_slow_installation_takes_its_time_and_ends(cluster: Cluster) -> None:
-    cluster.standin.cc = CcBehaviour(install="slow", seconds=2)
+    cluster.standin.behave(cc=CcBehaviour(install="slow", seconds=2))
     cluster.label_all()
     cluster.api.create(CC_RUNTIMES, objects.cc_runtime())
     cluster.stays(lambda: not cluster.installed(), "installed at once")
@@ -266,7 +266,7 @@ def test_a_slow_installation_takes_its_time_and_ends(cluster: Cluster) -> None:
 
 
 def test_a_failing_node_is_listed_and_never_completes(cluster: Cluster) -> None:
-    cluster.standin.cc = CcBehaviour(install="failing", nodes=frozenset({"node-1"}), error="no space left")
+    cluster.standin.behave(cc=CcBehaviour(install="failing", nodes=frozenset({"node-1"}), error="no space left"))
     cluster.label_all()
     cluster.api.create(CC_RUNTIMES, objects.cc_runtime(preInstall={}))
     until(lambda: INSTALLED in cluster.labels("node-2"), "the others are done")
@@ -280,7 +280,7 @@ def test_a_failing_node_is_listed_and_never_completes(cluster: Cluster) -> None:
 
 
 def test_an_image_that_cannot_be_pulled_leaves_its_pods_waiting(cluster: Cluster) -> None:
-    cluster.standin.cc = CcBehaviour(unpullable=frozenset({"example.org/payload:1"}))
+    cluster.standin.behave(cc=CcBehaviour(unpullable=frozenset({"example.org/payload:1"})))
     cluster.label_all()
     cluster.api.create(CC_RUNTIMES, objects.cc_runtime())
 

@@ -70,6 +70,7 @@ def bring_up(cluster: Cluster, **spec: Any) -> None:
     inputs(cluster)
     cluster.api.create(objects.KBS_CONFIGS, objects.kbs_config(**spec))
     until(lambda: available(cluster), "the KBS is available")
+    until(lambda: cluster.api.get(kube.services(SPACE), kbs_deployment.SERVICE), "it has its Service")
 
 
 def change(cluster: Cluster, **spec: Any) -> None:
@@ -178,11 +179,11 @@ def test_a_deletion_takes_deployment_and_service_along(cluster: Cluster) -> None
 
 def test_it_hangs_when_somebody_else_has_deleted_the_deployment(cluster: Cluster) -> None:
     bring_up(cluster)
-    cluster.standin.kbs = KbsBehaviour(keeps_finalizer=True)
+    cluster.standin.behave(kbs=KbsBehaviour(keeps_finalizer=True))
     cluster.api.delete(objects.KBS_CONFIGS, "kbs")
     cluster.stays(lambda: cr(cluster) is not None, "it can be told to keep its finalizer")
     cluster.api.delete(kube.deployments(SPACE), kbs_deployment.NAME)
-    cluster.standin.kbs = KbsBehaviour()
+    cluster.standin.behave(kbs=KbsBehaviour())
     until(lambda: any("trustee-deployment" in line for line in cluster.standin.kbs_log.lines), "the operator logs it")
     cluster.stays(lambda: cr(cluster) is not None, "it can never let go")
 
@@ -196,7 +197,7 @@ def test_it_hangs_when_somebody_else_has_deleted_the_deployment(cluster: Cluster
     ],
 )
 def test_a_kbs_that_does_not_start_is_never_available(cluster: Cluster, behaviour: KbsBehaviour, reason: str) -> None:
-    cluster.standin.kbs = behaviour
+    cluster.standin.behave(kbs=behaviour)
     inputs(cluster)
     # Of two, because of the next test.
     cluster.api.create(objects.KBS_CONFIGS, objects.kbs_config(KbsDeploymentSpec={"replicas": 2}))
@@ -212,13 +213,13 @@ def test_a_kbs_that_does_not_start_is_never_available(cluster: Cluster, behaviou
 
 def test_of_one_replica_the_deployment_is_called_available_without_a_pod_that_is_ready(cluster: Cluster) -> None:
     """One may be unavailable (maxUnavailable of the operator), so none has to be there: the condition says nothing."""
-    cluster.standin.kbs = KbsBehaviour(start="hanging")
+    cluster.standin.behave(kbs=KbsBehaviour(start="hanging"))
     bring_up(cluster)
     assert not (cluster.trustee() or {})["status"].get("readyReplicas")
 
 
 def test_a_slow_kbs_becomes_available_in_its_time(cluster: Cluster) -> None:
-    cluster.standin.kbs = KbsBehaviour(start="slow", seconds=2)
+    cluster.standin.behave(kbs=KbsBehaviour(start="slow", seconds=2))
     inputs(cluster)
     cluster.api.create(objects.KBS_CONFIGS, objects.kbs_config(KbsDeploymentSpec={"replicas": 2}))
     cluster.stays(lambda: not available(cluster), "available at once")
@@ -259,7 +260,7 @@ def test_a_kbs_answers_over_tls_with_the_pair_of_the_stack(cluster: Cluster) -> 
     key, certificate = pair("localhost")
     secret(cluster, "https-key", {"https.key": key})
     secret(cluster, "https-cert", {"https.crt": certificate})
-    cluster.standin.kbs = KbsBehaviour(answers=True)
+    cluster.standin.behave(kbs=KbsBehaviour(answers=True))
     bring_up(cluster, kbsHttpsKeySecretName="https-key", kbsHttpsCertSecretName="https-cert")
     until(lambda: cluster.standin.kbs_port, "it listens")
     port = cluster.standin.kbs_port
@@ -268,7 +269,7 @@ def test_a_kbs_answers_over_tls_with_the_pair_of_the_stack(cluster: Cluster) -> 
     assert status_of(port, "/anything", certificate) == 404
     with pytest.raises(urllib.error.URLError, match="CERTIFICATE_VERIFY_FAILED"):
         status_of(port, "/anything", pair("localhost")[1])
-    cluster.standin.kbs = KbsBehaviour()
+    cluster.standin.behave(kbs=KbsBehaviour())
     until(lambda: cluster.standin.kbs_port is None, "it stops when told")
 
 
@@ -276,7 +277,7 @@ def test_a_key_that_is_not_where_the_config_says_is_no_https(cluster: Cluster) -
     key, certificate = pair("localhost")
     secret(cluster, "https-key", {"wrong.key": key})
     secret(cluster, "https-cert", {"https.crt": certificate})
-    cluster.standin.kbs = KbsBehaviour(answers=True)
+    cluster.standin.behave(kbs=KbsBehaviour(answers=True))
     bring_up(cluster, kbsHttpsKeySecretName="https-key", kbsHttpsCertSecretName="https-cert")
     until(lambda: any("cannot serve HTTPS" in line for line in cluster.standin.kbs_log.lines), "it says so")
     assert cluster.standin.kbs_port is None
