@@ -30,8 +30,8 @@ def up() -> None:
     for each in (found.workload, found.trusted):
         err.print(f"Context {each.context}: {each.server}")
     err.print(f"Took {spoken(time.monotonic() - started)}.")
-    paths = f"{found.workload.kubeconfig}:{found.trusted.kubeconfig}"
-    err.print(f"Look around:     export KUBECONFIG={paths}", markup=False)
+    kubeconfig = found.engine(tools, places.CHECKOUT, report).kubeconfig
+    err.print(f"Look around:     export KUBECONFIG={kubeconfig}", markup=False)
     err.print("Deploy a stack:  ringfence sandbox pair pulumi STACK up", markup=False)
     err.print("End it:          ringfence sandbox pair down")
 

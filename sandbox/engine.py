@@ -19,9 +19,10 @@ from typing import IO, Any
 
 import psutil
 
-from sandbox import files, interrupts, locks, pendings, places, processes, stackfile
+from sandbox import files, interrupts, kubeconfig, locks, pendings, places, processes, stackfile
 from sandbox.errors import EngineError
 from sandbox.host import shim
+from sandbox.layout import Layout
 from sandbox.plane import Sandbox
 from sandbox.report import Report, Silent
 
@@ -67,6 +68,17 @@ class Engine:
         if shim.real_host(tools["pulumi"]) is None:
             self._shim = shim.write(sandbox.folder / "bin").parent
 
+    @property
+    def kubeconfig(self) -> Path:
+        """The sandbox's own, or a file with the contexts of the others too, written anew where they have changed."""
+        if not self.others:
+            return self.sandbox.kubeconfig
+        path = Layout(self.sandbox.name, self.sandbox.folder).kubeconfig_of(
+            "-".join(["with", *(each.name for each in self.others)])
+        )
+        kubeconfig.write_merged(path, [each.kubeconfig for each in (self.sandbox, *self.others)])
+        return path
+
     def environment(self) -> dict[str, str]:
         """The environment pulumi runs in. What a user has set for other backends and clusters has no say in it."""
         first = [self._shim] if self._shim else []
@@ -81,7 +93,7 @@ class Engine:
             "PULUMI_CONFIG_PASSPHRASE": "",
             "PULUMI_SKIP_UPDATE_CHECK": "true",
             "PULUMI_ERROR_OUTPUT_STRING": "true",
-            "KUBECONFIG": os.pathsep.join(str(each.kubeconfig) for each in (self.sandbox, *self.others)),
+            "KUBECONFIG": str(self.kubeconfig),
             # gRPC on loopback would otherwise ask a proxy.
             "NO_PROXY": ",".join(filter(None, [kept.get("NO_PROXY") or kept.get("no_proxy"), loopback])),
             "no_proxy": ",".join(filter(None, [kept.get("no_proxy") or kept.get("NO_PROXY"), loopback])),
