@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -66,7 +67,7 @@ def engine(both: pair.Pair, tools: Tools, tmp_path: Path) -> Iterator[Engine]:
 def config_map(sandbox: plane.Sandbox) -> dict[str, str] | None:
     with api.client_for(sandbox.kubeconfig) as connection:
         found = client.CoreV1Api(connection).list_namespaced_config_map("default", field_selector="metadata.name=mine")
-    return dict(found.items[0].data) if found.items else None
+    return found.items[0].data if found.items else None
 
 
 def pids(name: str) -> dict[str, int | None]:
@@ -88,7 +89,8 @@ def ready_nodes(sandbox: plane.Sandbox) -> set[str]:
     deadline = time.monotonic() + 20
     while True:
         with api.client_for(sandbox.kubeconfig) as connection:
-            listed = client.CoreV1Api(connection).list_node(label_selector="kubernetes.io/arch=arm64").items
+            core: Any = client.CoreV1Api(connection)
+            listed = core.list_node(label_selector="kubernetes.io/arch=arm64").items
         states = {
             node.metadata.name: any(
                 each.type == "Ready" and each.status == "True" for each in node.status.conditions or []
