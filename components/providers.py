@@ -15,4 +15,7 @@ def provider(name: str, cluster: Cluster) -> kubernetes.Provider:
         kubeconfig=cluster.kubeconfig,
         cluster_identifier=cluster.identifier,
         enable_server_side_apply=True,
+        # A Secret that guests ask for keeps its name, which is part of its address; without this a changed one would be
+        # deleted and made anew.
+        enable_secret_mutable=True,
     )
