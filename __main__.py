@@ -1,59 +1,43 @@
-"""The program: the stack file, the servers it names, their templates, and the few components that deploy them."""
+"""The program: the stack file, what it names, and the few components that deploy it."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pulumi
-import pulumi_kubernetes as kubernetes
 
-from components.claim_templates import ClaimTemplates, ClaimTemplatesArgs
-from components.device_classes import DeviceClasses, DeviceClassesArgs
-from components.from_settings import driver_args
-from components.npu_dra_driver import NpuDraDriver
+from components import fence, ring
+from components.providers import provider
 from settings.errors import SettingsError
-from settings.load import load
+from settings.fence_checks import warnings_of
+from settings.load import load, secrets_of
 from settings.ring_plan import plan
 
 try:
     stack = load()
-    ring = plan(stack.ring, Path(__file__).resolve().parent, f"Pulumi.{pulumi.get_stack()}.yaml")
+    secrets = secrets_of(stack)
+    source = f"Pulumi.{pulumi.get_stack()}.yaml"
+    planned = plan(stack.ring, Path(__file__).resolve().parent, source) if stack.ring is not None else None
 except SettingsError as error:
     raise pulumi.RunError(str(error)) from None
 
-for server in ring.servers:
-    for warning in server.warnings:
-        pulumi.log.warn(f"{server.name}: {warning}")
+there = pulumi.ResourceOptions(providers=[provider("cluster", stack.cluster)])
+exports: dict[str, Any] = {}
 
-cluster = kubernetes.Provider(
-    "cluster",
-    context=stack.cluster.context,
-    kubeconfig=stack.cluster.kubeconfig,
-    cluster_identifier=stack.cluster.identifier,
-    enable_server_side_apply=True,
-)
-there = pulumi.ResourceOptions(providers=[cluster])
+if stack.ring is not None and planned is not None:
+    for server in planned.servers:
+        for warning in server.warnings:
+            pulumi.log.warn(f"{server.name}: {warning}")
+    exports |= ring.deploy(stack.ring, planned, stack.cluster, there)
 
-driver = stack.ring.installed
-if driver is not None:
-    installed = NpuDraDriver("npu-dra-driver", driver_args(driver, stack.cluster, ring.profile.driver), there)
-    pulumi.export("driverNamespace", installed.namespace)
+if stack.fence is not None:
+    for warning in warnings_of(stack.fence):
+        pulumi.log.warn(warning)
+    trusted = there
+    if stack.fence.trusted_cluster is not None:
+        trusted = pulumi.ResourceOptions(providers=[provider("trusted-cluster", stack.fence.trusted_cluster)])
+    exports |= fence.deploy(stack.fence, stack.cluster, secrets, there, trusted)
 
-classes = DeviceClasses(
-    "device-classes", DeviceClassesArgs(classes=ring.classes, extended_resources=ring.extended_resources), there
-)
-templates = ClaimTemplates(
-    "claim-templates",
-    ClaimTemplatesArgs(
-        templates=ring.all_templates,
-        namespaces=ring.namespaces,
-        create_namespaces=stack.ring.create_namespaces,
-        protect_namespaces=stack.cluster.protect_namespaces,
-        # A template that can be used before its class is there leaves its first pods pending.
-        after=[classes],
-    ),
-    there,
-)
-
-pulumi.export("deviceClasses", classes.names)
-pulumi.export("templates", templates.published)
+for name, value in exports.items():
+    pulumi.export(name, value)

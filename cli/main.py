@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from cli import claims, policy, sandbox, topo
+from cli import claims, fence, pair, policy, sandbox, topo
 from cli.bench import bench
 from cli.simulate import simulate
 
@@ -13,6 +13,8 @@ app.add_typer(topo.app, name="topo")
 app.add_typer(claims.app, name="claims")
 app.add_typer(policy.app, name="policy")
 app.command()(simulate)
+app.add_typer(fence.app, name="fence")
+sandbox.app.add_typer(pair.app, name="pair")
 app.add_typer(sandbox.app, name="sandbox")
 app.command()(bench)
 

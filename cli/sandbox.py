@@ -28,7 +28,7 @@ Name = Annotated[str, typer.Option("--name", help="Which sandbox; several can li
 
 
 @contextmanager
-def _clear_errors() -> Iterator[None]:
+def clear_errors() -> Iterator[None]:
     """One message: exit 1 for what the sandbox raises, 2 for a wrong stack file, 130 for Ctrl-C."""
     try:
         yield
@@ -46,7 +46,7 @@ def up() -> None:
     """From nothing to NPUs given out by the real scheduler: start all, deploy Pulumi.dev.yaml, try every template."""
     report = ConsoleReport(err)
     started = time.monotonic()
-    with _clear_errors():
+    with clear_errors():
         plan = plan_of_stack(places.CHECKOUT, STACK)
         print_table(servers_table(plan.templates))
         found = show.up(STACK, STACK, plan, places.CHECKOUT, report)
@@ -65,7 +65,7 @@ def up() -> None:
 @app.command("try")
 def try_(as_json: Annotated[bool, typer.Option("--json", help="Print data.")] = False) -> None:
     """Start a pod for every template in a sandbox that is up, and judge the NPUs it is given."""
-    with _clear_errors():
+    with clear_errors():
         plan = plan_of_stack(places.CHECKOUT, STACK)
         sandbox = _running()
         outcomes = show.try_all(sandbox, plan, ConsoleReport(err))
@@ -81,7 +81,7 @@ def try_(as_json: Annotated[bool, typer.Option("--json", help="Print data.")] = 
 @app.command()
 def status(name: Name = STACK, as_json: Annotated[bool, typer.Option("--json", help="Print data.")] = False) -> None:
     """The truth about each process of a sandbox. Exit status 1 unless all are ready."""
-    with _clear_errors():
+    with clear_errors():
         parts = plane.status(name)
     if as_json:
         rows = [
@@ -107,7 +107,7 @@ def down(
 ) -> None:
     """End what the sandbox started, and nothing else, and remove its state."""
     report = ConsoleReport(err)
-    with _clear_errors():
+    with clear_errors():
         names = places.names() if every else [name]
         for each in names:
             plane.down(each, report)
@@ -123,7 +123,7 @@ def tools(
     ] = False,
 ) -> None:
     """Say which programs the sandbox runs, from PATH or built from the pinned modules; build what is missing."""
-    with _clear_errors():
+    with clear_errors():
         found = toolchain.ensure(ConsoleReport(err), programs=pins.PROGRAMS + (pins.ORACLES if oracles else ()))
     for name, path in sorted(found.items()):
         out.print(f"{name}  {path}", markup=False)
@@ -134,7 +134,7 @@ def pulumi(
     words: Annotated[list[str], typer.Argument(metavar="COMMAND [OPTION]…", help="What pulumi is to do.")],
 ) -> None:
     """Run pulumi on the stack in the sandbox, for instance `preview --diff`, with the sandbox's state and cluster."""
-    with _clear_errors():
+    with clear_errors():
         sandbox = _running()
         report = ConsoleReport(err)
         engine = Engine(sandbox, toolchain.ensure(report), places.CHECKOUT, report)

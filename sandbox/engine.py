@@ -1,4 +1,7 @@
-"""The real pulumi against a sandbox: its backend is a folder of the sandbox, its cluster the sandbox's own."""
+"""The real pulumi against a sandbox: its backend is a folder of the sandbox, its cluster the sandbox's own.
+
+A stack for several clusters has its state in the first sandbox and the contexts of the others beside its own.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +19,10 @@ from typing import IO, Any
 
 import psutil
 
-from sandbox import files, interrupts, locks, pendings, places, processes, stackfile
+from sandbox import files, interrupts, kubeconfig, locks, pendings, places, processes, stackfile
 from sandbox.errors import EngineError
 from sandbox.host import shim
+from sandbox.layout import Layout
 from sandbox.plane import Sandbox
 from sandbox.report import Report, Silent
 
@@ -40,13 +44,20 @@ class Engine:
     """pulumi for one project and one sandbox.
 
     tools: as sandbox.toolchain.ensure returns them. project: the folder of Pulumi.yaml.
+    others: sandboxes whose contexts the stack names too.
     Every method raises EngineError, with the end of pulumi's output, where pulumi fails.
     """
 
     def __init__(
-        self, sandbox: Sandbox, tools: Mapping[str, Path], project: Path, report: Report | None = None
+        self,
+        sandbox: Sandbox,
+        tools: Mapping[str, Path],
+        project: Path,
+        report: Report | None = None,
+        others: Sequence[Sandbox] = (),
     ) -> None:
         self.sandbox = sandbox
+        self.others = others
         self.tools = tools
         self.project = project
         self.report = report or Silent()
@@ -56,6 +67,17 @@ class Engine:
         self._shim: Path | None = None
         if shim.real_host(tools["pulumi"]) is None:
             self._shim = shim.write(sandbox.folder / "bin").parent
+
+    @property
+    def kubeconfig(self) -> Path:
+        """The sandbox's own, or a file with the contexts of the others too, written anew where they have changed."""
+        if not self.others:
+            return self.sandbox.kubeconfig
+        path = Layout(self.sandbox.name, self.sandbox.folder).kubeconfig_of(
+            "-".join(["with", *(each.name for each in self.others)])
+        )
+        kubeconfig.write_merged(path, [each.kubeconfig for each in (self.sandbox, *self.others)])
+        return path
 
     def environment(self) -> dict[str, str]:
         """The environment pulumi runs in. What a user has set for other backends and clusters has no say in it."""
@@ -71,7 +93,7 @@ class Engine:
             "PULUMI_CONFIG_PASSPHRASE": "",
             "PULUMI_SKIP_UPDATE_CHECK": "true",
             "PULUMI_ERROR_OUTPUT_STRING": "true",
-            "KUBECONFIG": str(self.sandbox.kubeconfig),
+            "KUBECONFIG": str(self.kubeconfig),
             # gRPC on loopback would otherwise ask a proxy.
             "NO_PROXY": ",".join(filter(None, [kept.get("NO_PROXY") or kept.get("no_proxy"), loopback])),
             "no_proxy": ",".join(filter(None, [kept.get("no_proxy") or kept.get("NO_PROXY"), loopback])),

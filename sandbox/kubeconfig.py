@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -40,3 +42,16 @@ def write(path: Path, *, server: str, context: str, certificates: Path, identity
         path,
         text(server=server, context=context, user=context, certificates=certificates, identity=identity),
     )
+
+
+def write_merged(path: Path, sources: Sequence[Path]) -> None:
+    """Write one file with all their contexts, that of the first the current one.
+
+    A list of files in KUBECONFIG would do for kubectl, not for pulumi's provider: it takes the variable for one path.
+    """
+    merged: dict[str, Any] = {}
+    for source in sources:
+        found = yaml.safe_load(source.read_text(encoding="utf-8"))
+        lists = {key: [*merged.get(key, []), *found[key]] for key in ("clusters", "users", "contexts")}
+        merged = found | merged | lists
+    files.write_changed(path, yaml.safe_dump(merged, sort_keys=False))

@@ -20,6 +20,7 @@ from topology.profiles import DriverProfile
 SERVER_LABEL = "ringfence.dev/server"
 SIMULATED_LABEL = "ringfence.dev/simulated"
 
+_PLAIN = "plain"
 _ROOM = {"cpu": "192", "memory": "1536Gi", "pods": "250"}
 
 
@@ -31,10 +32,16 @@ def publish(
     labels: for every node, such as those that the driver's DaemonSet selects. Returns how many objects were written.
     """
     wanted = {server.name: server for server in servers}
-    written = _nodes(api, {name: _node(name, labels or {}) for name in wanted})
+    bodies = {name: _node(name, {**(labels or {}), SERVER_LABEL: name, SIMULATED_LABEL: "true"}) for name in wanted}
+    written = _nodes(api, bodies, "true")
     return written + _slices(
         api, {name: resource_slice(assume(server), profile, name) for name, server in wanted.items()}
     )
+
+
+def publish_plain(api: ApiClient, names: Iterable[str]) -> int:
+    """Make the simulated nodes without NPUs just these. Those of servers are left alone, and it leaves these alone."""
+    return _nodes(api, {name: _node(name, {SIMULATED_LABEL: _PLAIN}) for name in names}, _PLAIN)
 
 
 def _node(name: str, labels: Mapping[str, str]) -> dict[str, Any]:
@@ -48,8 +55,6 @@ def _node(name: str, labels: Mapping[str, str]) -> dict[str, Any]:
                 "kubernetes.io/arch": "arm64",
                 "kubernetes.io/hostname": name,
                 "kubernetes.io/os": "linux",
-                SERVER_LABEL: name,
-                SIMULATED_LABEL: "true",
             },
             "annotations": {"kwok.x-k8s.io/node": "fake"},
         },
@@ -57,9 +62,10 @@ def _node(name: str, labels: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def _nodes(api: ApiClient, wanted: Mapping[str, dict[str, Any]]) -> int:
+def _nodes(api: ApiClient, wanted: Mapping[str, dict[str, Any]], kind: str) -> int:
+    """kind: the value of SIMULATED_LABEL of those that may be removed."""
     core: Any = client.CoreV1Api(api)
-    there = {node.metadata.name: node for node in core.list_node(label_selector=f"{SIMULATED_LABEL}=true").items}
+    there = {node.metadata.name: node for node in core.list_node(label_selector=f"{SIMULATED_LABEL}={kind}").items}
     written = 0
     for name in there.keys() - wanted.keys():
         core.delete_node(name)

@@ -189,6 +189,8 @@ def _kwok(layout: Layout, ports: Ports) -> list[str]:
     return [
         f"--kubeconfig={_kubeconfig(layout, ports, 'kwok')}",
         "--manage-all-nodes=true",
+        # It keeps away from pods with this annotation: see sandbox.standin.kubelet.
+        "--disregard-status-with-annotation-selector=kwok.x-k8s.io/status=custom",
         f"--server-address={LOOPBACK}:{ports['kwok']}",
         *_serving(layout),
     ]

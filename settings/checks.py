@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from difflib import get_close_matches
 
 from settings.capabilities import GATES, Stage, stage
@@ -9,14 +10,22 @@ from settings.cluster import Cluster
 from settings.driver import RESERVED
 from settings.errors import Problem
 from settings.explain import dotted
+from settings.fence_checks import judge_fence
 from settings.ring import Ring
-from settings.stack import Stack
+from settings.stack import PROJECT, Stack
 from topology.profiles import OPENFUYAO, PROFILES
 
 
-def judge(stack: Stack) -> list[Problem]:
-    """Every problem of a stack whose keys are right one by one."""
-    return [*_gates(stack.cluster), *_lost(stack.cluster, stack.ring), *_ring(stack.ring), *_driver(stack.ring)]
+def judge(stack: Stack, today: datetime) -> list[Problem]:
+    """Every problem of a stack whose keys are right one by one. today: with a time zone."""
+    found = _gates(stack.cluster)
+    if stack.ring is None and stack.fence is None:
+        found.append(Problem(PROJECT, "the stack deploys nothing.", "Add ringfence:ring, ringfence:fence or both."))
+    if stack.ring is not None:
+        found += [*_lost(stack.cluster, stack.ring), *_ring(stack.ring), *_driver(stack.ring)]
+    if stack.fence is not None:
+        found += judge_fence(stack.fence, stack.cluster, today)
+    return found
 
 
 def _gates(cluster: Cluster) -> list[Problem]:

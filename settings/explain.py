@@ -80,7 +80,7 @@ def _problem(found: ErrorDetails, model: type[BaseModel]) -> Problem:
     if kind == "too_short":
         return Problem(key, "is an empty list.", "Write at least one entry.")
     if kind == "literal_error":
-        choices = re.findall("'([^']*)'", context["expected"])
+        choices = [choice or '""' for choice in re.findall("'([^']*)'", context["expected"])]
         return Problem(key, f"is {value!r}.", f"Write {_or(choices)}.")
     if kind in {"greater_than_equal", "less_than_equal"}:
         word, limit = ("least", context.get("ge")) if "greater" in kind else ("most", context.get("le"))
@@ -102,6 +102,8 @@ def _fields(model: type[BaseModel], loc: Loc) -> Mapping[str, FieldInfo]:
     for step in loc:
         if isinstance(step, int):
             section = _section(get_args(section)[0])
+        elif get_origin(section) is dict:
+            section = _section(get_args(section)[1])
         else:
             field = _by_key(section).get(step)
             if field is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,12 @@ import yaml
 from pulumi.runtime.config import CONFIG
 from pydantic import ValidationError
 
+from settings import secrets
 from settings.checks import judge
 from settings.errors import Problem, SettingsError
 from settings.explain import problems
+from settings.kbs_secrets import judge_secrets
+from settings.secrets import Secret
 from settings.stack import PROJECT, Stack
 
 _KEYS = [f"{PROJECT}:{field.alias or name}" for name, field in Stack.model_fields.items()]
@@ -32,6 +36,18 @@ def load() -> Stack:
             # Not even JSON, so plain text where a mapping belongs; said with all the rest.
             found[name] = config.require(name)
     return _parse(found, source)
+
+
+def secrets_of(stack: Stack) -> Mapping[str, Secret]:
+    """The secrets that the stack names, from the configuration of the program that runs. SettingsError."""
+    kbs = stack.fence.kbs if stack.fence is not None else None
+    if kbs is None:
+        return {}
+    found, missing = secrets.load(kbs.secret_names)
+    wrong = missing or judge_secrets(kbs, found, datetime.now(UTC))
+    if wrong:
+        raise SettingsError(wrong, f"Pulumi.{pulumi.get_stack()}.yaml")
+    return found
 
 
 def read(path: Path) -> Stack:
@@ -64,7 +80,7 @@ def _parse(data: Mapping[str, Any], source: str) -> Stack:
         stack = Stack.model_validate_json(json.dumps(data, default=str), strict=True)
     except ValidationError as error:
         raise SettingsError(problems(error, Stack), source) from None
-    found = judge(stack)
+    found = judge(stack, datetime.now(UTC))
     if found:
         raise SettingsError(found, source)
     return stack

@@ -48,7 +48,13 @@ class RingPlan:
 def plan_of_stack(project: Path, stack: str) -> RingPlan:
     """The plan of `Pulumi.<stack>.yaml` in the folder of the project. SettingsError."""
     path = project / f"Pulumi.{stack}.yaml"
-    return plan(read(path).ring, project, path.name)
+    ring = read(path).ring
+    if ring is None:
+        problem = Problem(
+            dotted(["ring"]), "is missing, so there is nothing to plan.", "Add it, or name another stack."
+        )
+        raise SettingsError([problem], path.name)
+    return plan(ring, project, path.name)
 
 
 def plan(ring: Ring, project: Path, source: str) -> RingPlan:

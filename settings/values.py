@@ -52,7 +52,7 @@ def _image(value: str) -> str:
             raise refused(f"the digest of {value!r} is cut or not sha256.", "Write all 64 hexadecimal digits of it.")
     elif not tag or tag == "latest":
         raise refused(
-            f"{value!r} is whatever was pushed last, so two nodes may run two different drivers.",
+            f"{value!r} is whatever was pushed last, so two nodes may run two different ones.",
             "Add a digest (@sha256:…) or at least a tag other than latest.",
         )
     elif not _TAG.fullmatch(tag):
@@ -105,7 +105,7 @@ def _quantities(value: dict[str, str]) -> dict[str, str]:
             found, step, forms = _MEMORY.fullmatch(text), 1024, 'whole binary units ("128Mi", "1Gi")'
             reducible = found is not None and found[2] != "Ti" and int(found[1]) % step == 0
         else:
-            raise refused(f"{name!r} is nothing a driver can ask for.", "Write cpu, memory or ephemeral-storage.")
+            raise refused(f"{name!r} is nothing a container can ask for.", "Write cpu, memory or ephemeral-storage.")
         if found is None:
             raise refused(f"{name} {text!r} is not in the form it is kept in.", f"Write {forms}.")
         if reducible:

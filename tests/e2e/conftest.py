@@ -1,19 +1,25 @@
-"""One sandbox for all tests of this folder, brought up as `make up` does, under a name and a state of its own."""
+"""One sandbox for all tests of this folder, brought up as `make up` does, and one pair for those of two clusters.
+
+Each has a state of its own, so that neither disturbs what the user has running, nor the other.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from kubernetes.client import ApiClient
 
+from sandbox import pair as pairs
 from sandbox import places, plane, show, toolchain
 from sandbox.api import client_for
 from sandbox.engine import Engine
 from sandbox.report import ConsoleReport
+from sandbox.standin.both import StandIn
 from settings.ring_plan import RingPlan, plan_of_stack
 
 REPORT = ConsoleReport()
@@ -39,19 +45,61 @@ def tools() -> dict[str, Path]:
     return toolchain.ensure(REPORT)
 
 
-@pytest.fixture(scope="session")
-def deployed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployed]:
-    """Session-wide, because the engine takes seconds; every test leaves it as it found it."""
+@dataclass(frozen=True)
+class Pair:
+    """Two control planes, simulated nodes and the stand-ins for the operators; CRDs and all else are the stack's."""
+
+    up: pairs.Pair
+    tools: dict[str, Path]
+    standin: StandIn
+
+    def engine(self, project: Path = places.CHECKOUT) -> Engine:
+        return self.up.engine(self.tools, project, REPORT)
+
+    def workload(self) -> ApiClient:
+        return client_for(self.up.workload.kubeconfig)
+
+    def trusted(self) -> ApiClient:
+        return client_for(self.up.trusted.kubeconfig)
+
+
+@contextmanager
+def _state_in(folder: Path) -> Iterator[None]:
+    """Sandboxes are made and found in there."""
     before = os.environ.get(places.STATE_VARIABLE)
-    os.environ[places.STATE_VARIABLE] = str(tmp_path_factory.mktemp("state"))
+    os.environ[places.STATE_VARIABLE] = str(folder)
     try:
-        plan = plan_of_stack(places.CHECKOUT, "dev")
-        try:
-            yield Deployed(show.up("dev", "dev", plan, places.CHECKOUT, REPORT), plan)
-        finally:
-            plane.down("dev", REPORT)
+        yield
     finally:
         if before is None:
             del os.environ[places.STATE_VARIABLE]
         else:
             os.environ[places.STATE_VARIABLE] = before
+
+
+@pytest.fixture(scope="session")
+def deployed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployed]:
+    """Session-wide, because the engine takes seconds; every test leaves it as it found it."""
+    with _state_in(tmp_path_factory.mktemp("state")):
+        plan = plan_of_stack(places.CHECKOUT, "dev")
+        try:
+            yield Deployed(show.up("dev", "dev", plan, places.CHECKOUT, REPORT), plan)
+        finally:
+            plane.down("dev", REPORT)
+
+
+@pytest.fixture(scope="module")
+def pair(tmp_path_factory: pytest.TempPathFactory, tools: dict[str, Path]) -> Iterator[Pair]:
+    """For a module: its tests share the stack, and say `standin.behave(…)` for what goes wrong in theirs.
+
+    A sandbox that is up knows where it is, so the state folder is named only to make and to remove it.
+    """
+    folder = tmp_path_factory.mktemp("pair")
+    try:
+        with _state_in(folder):
+            up = pairs.up(tools, REPORT)
+        with StandIn(up.workload.kubeconfig, up.trusted.kubeconfig) as standin:
+            yield Pair(up, tools, standin)
+    finally:
+        with _state_in(folder):
+            pairs.down(REPORT)

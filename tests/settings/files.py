@@ -9,6 +9,9 @@ from typing import Any
 
 import yaml
 
+from settings.load import read
+from settings.ring import Ring
+
 ROOT = Path(__file__).parents[2]
 
 GOOD: Mapping[str, Any] = {
@@ -39,3 +42,10 @@ def stack_file(folder: Path, changes: Mapping[str, Any]) -> Path:
     found = folder / "Pulumi.test.yaml"
     found.write_text(yaml.safe_dump({"config": config}))
     return found
+
+
+def ring_of(path: Path) -> Ring:
+    """The half `ring` of a stack file that has it."""
+    ring = read(path).ring
+    assert ring is not None
+    return ring

@@ -8,14 +8,13 @@ from typing import Any
 import pytest
 
 from settings.errors import SettingsError
-from settings.load import read
 from settings.ring_plan import RingPlan, plan
-from tests.settings.files import ROOT, stack_file
+from tests.settings.files import ROOT, ring_of, stack_file
 
 
 def planned(folder: Path, changes: dict[str, Any], project: Path = ROOT) -> RingPlan:
     path = stack_file(folder, changes)
-    return plan(read(path).ring, project, path.name)
+    return plan(ring_of(path), project, path.name)
 
 
 def problem(folder: Path, changes: dict[str, Any], project: Path = ROOT) -> str:

@@ -14,7 +14,7 @@ from settings.errors import SettingsError
 from settings.load import load, read
 from settings.ring_plan import plan, plan_of_stack
 from tests.components.recording import as_engine, record
-from tests.settings.files import DIGEST_IMAGE, GONE, GOOD, ROOT, stack_file
+from tests.settings.files import DIGEST_IMAGE, GONE, GOOD, ROOT, ring_of, stack_file
 
 
 @pytest.mark.parametrize("name", ["dev", "prod"])
@@ -24,6 +24,7 @@ def test_the_shipped_stacks_are_right(name: str) -> None:
 
 def test_production_names_its_image_by_digest_and_protects_its_namespaces() -> None:
     stack = read(ROOT / "Pulumi.prod.yaml")
+    assert stack.ring is not None
     assert stack.ring.installed is not None
     assert "@sha256:" in stack.ring.installed.image
     assert stack.cluster.protect_namespaces
@@ -41,28 +42,28 @@ def test_neither_stack_may_fall_back_to_the_cluster_that_kubectl_points_at() -> 
 
 
 def test_without_a_driver_section_someone_else_installs_it(tmp_path: Path) -> None:
-    stack = read(stack_file(tmp_path, {"ring.driver": GONE}))
-    assert stack.ring.installed is None
-    assert plan(stack.ring, ROOT, "test").node_labels == {}
+    ring = ring_of(stack_file(tmp_path, {"ring.driver": GONE}))
+    assert ring.installed is None
+    assert plan(ring, ROOT, "test").node_labels == {}
 
 
 def test_install_false_keeps_the_section_and_leaves_the_driver_out(tmp_path: Path) -> None:
-    stack = read(
+    ring = ring_of(
         stack_file(tmp_path, {"ring.driver.install": False, "ring.profile": "hami", "ring.driver.namespace": "jobs"})
     )
-    assert stack.ring.installed is None, "then what holds for an installed driver does not matter"
+    assert ring.installed is None, "then what holds for an installed driver does not matter"
 
 
 @pytest.mark.parametrize(
     "image", ["registry:5000/npu:1.0", "npu:v1_2.3-rc1", DIGEST_IMAGE, f"registry/npu:1@{'sha256:' + 'a' * 64}"]
 )
 def test_an_image_by_tag_or_digest_is_accepted(tmp_path: Path, image: str) -> None:
-    assert read(stack_file(tmp_path, {"ring.driver.image": image})).ring.driver is not None
+    assert ring_of(stack_file(tmp_path, {"ring.driver.image": image})).driver is not None
 
 
 @pytest.mark.parametrize("share", [1, 12, "10%", "100%"])
 def test_nodes_that_may_be_down_are_a_number_or_a_percentage(tmp_path: Path, share: int | str) -> None:
-    driver = read(stack_file(tmp_path, {"ring.driver.maxUnavailable": share})).ring.driver
+    driver = ring_of(stack_file(tmp_path, {"ring.driver.maxUnavailable": share})).driver
     assert driver is not None
     assert driver.max_unavailable == share
 

@@ -1,0 +1,101 @@
+"""`ringfence fence`: what confidential containers need besides `pulumi up`."""
+
+from __future__ import annotations
+
+import shutil
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from cli.output import MISUSED, WRONG, err, fail, out
+from cli.stack_config import ConfigError, StackConfig
+from components.trustee import keys as made
+from sandbox import places, toolchain
+from sandbox.errors import SandboxError
+from sandbox.report import ConsoleReport
+from settings.secrets import key_of
+
+app = typer.Typer(no_args_is_help=True, help="Confidential containers: keys of the key broker, and more.")
+
+
+@app.callback()
+def fence() -> None:
+    """Confidential containers."""
+
+
+@app.command()
+def keys(
+    stack: Annotated[str, typer.Option("--stack", help="The stack whose file gets them, encrypted.")],
+    host: Annotated[list[str], typer.Option("--host", help="Host name or address of the KBS; as often as it has.")],
+    broker: Annotated[Literal["Ear", "Simple"], typer.Option(help="The token broker, as in token.broker.")] = "Ear",
+    namespace: Annotated[str, typer.Option(help="The namespace of the KBS.")] = "trustee-operator-system",
+    rotate: Annotated[
+        bool, typer.Option("--rotate", help="Replace those there are; guests trust the same CA.")
+    ] = False,
+    rotate_ca: Annotated[bool, typer.Option("--rotate-ca", help="Replace the CA too, which guests then lack.")] = False,
+    ca_out: Annotated[Path, typer.Option(help="Where to write the CA's certificate, which is public.")] = Path(
+        "kbs-ca.pem"
+    ),
+    project: Annotated[Path, typer.Option(help="The folder of Pulumi.yaml.")] = places.CHECKOUT,
+) -> None:
+    """Make the keys and certificates of a key broker and keep them in a stack's file as secrets. None is printed."""
+    config = StackConfig(_pulumi(), project, stack)
+    try:
+        names = _store(config, host, broker, namespace, rotate=rotate, rotate_ca=rotate_ca)
+        ca_out.write_text(config.get(key_of(made.CA_CERTIFICATE)) + "\n", encoding="utf-8")
+    except ConfigError as error:
+        fail(f"{error}. Nothing is printed of what was made; run the same with --rotate once it is put right.")
+    except OSError as error:
+        fail(f"{ca_out} cannot be written: {error.strerror}. Name another with --ca-out, and add --rotate.", MISUSED)
+    for name in names:
+        out.print(key_of(name), markup=False)
+    err.print(f"\nThey are in Pulumi.{stack}.yaml, encrypted.", markup=False)
+    err.print(f"Guests have to trust {ca_out}: add it to the CA bundle in the guest's root file system.", markup=False)
+    err.print(f"For kbs-client: pulumi config get {key_of(made.ADMIN_PRIVATE)} --stack {stack} > FILE", markup=False)
+
+
+def _store(
+    config: StackConfig,
+    hosts: list[str],
+    broker: Literal["Ear", "Simple"],
+    namespace: str,
+    *,
+    rotate: bool,
+    rotate_ca: bool,
+) -> list[str]:
+    """Make and keep them; the names of those that were."""
+    there = config.keys()
+    now = datetime.now(UTC)
+    has_ca = {key_of(made.CA_KEY), key_of(made.CA_CERTIFICATE)} <= there
+    if has_ca and not rotate_ca:
+        authority = made.Authority(
+            config.get(key_of(made.CA_CERTIFICATE)) + "\n", config.get(key_of(made.CA_KEY)) + "\n"
+        )
+        fresh: dict[str, str] = {}
+    else:
+        authority = made.new_authority(now)
+        fresh = {made.CA_KEY: authority.key, made.CA_CERTIFICATE: authority.certificate}
+    fresh |= made.new_keys(authority, hosts, namespace, broker, now)
+    taken = [name for name in fresh if key_of(name) in there]
+    if taken and not (rotate or rotate_ca):
+        fail(
+            f"{key_of(taken[0])} and {len(taken) - 1} more are there already; replacing them shuts out who uses them. "
+            "Add --rotate to replace them, --rotate-ca for the CA as well.",
+            MISUSED,
+        )
+    for name, value in fresh.items():
+        config.set_secret(key_of(name), value)
+    return list(fresh)
+
+
+def _pulumi() -> Path:
+    """The user's own, or else the pinned one."""
+    found = shutil.which("pulumi")
+    if found is not None:
+        return Path(found)
+    try:
+        return toolchain.ensure(ConsoleReport(err))["pulumi"]
+    except SandboxError as error:
+        fail(str(error), WRONG)

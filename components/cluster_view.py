@@ -1,0 +1,97 @@
+"""What the hooks of the confidential runtime see of a cluster: a few lists, read and never written."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from kubernetes import client, config
+from kubernetes.client import ApiClient, ApiException
+from urllib3.exceptions import HTTPError
+
+GROUP, VERSION, PLURAL = "confidentialcontainers.org", "v1beta1", "ccruntimes"
+ANSWER_WITHIN = 15.0
+"""Seconds that a single request may take."""
+
+Object = Mapping[str, Any]
+
+
+class UnreachableError(Exception):
+    """The API server does not answer, or refuses to; the text says which, for a user."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClusterAccess:
+    """The same cluster as the provider's. kubeconfig: a path; None for KUBECONFIG, or else ~/.kube/config."""
+
+    context: str
+    kubeconfig: str | None = None
+
+
+@contextmanager
+def reading(access: ClusterAccess) -> Iterator[View]:
+    """A view as long as the block lasts. UnreachableError from within where the cluster cannot be read."""
+    try:
+        with config.new_client_from_config(  # type: ignore[no-untyped-call]
+            config_file=access.kubeconfig, context=access.context, persist_config=False
+        ) as api:
+            # One try: who waits asks again anyway, and says meanwhile what is wrong.
+            api.configuration.retries = False
+            yield View(api)
+    except ApiException as error:
+        raise UnreachableError(f"the API server of {access.context} refuses: {error.status} {_said(error)}") from error
+    except (HTTPError, config.ConfigException, OSError) as error:
+        raise UnreachableError(f"the cluster {access.context} cannot be reached: {error}") from error
+
+
+class View:
+    """Everything as in the API's JSON."""
+
+    def __init__(self, api: ApiClient) -> None:
+        self._api = api
+
+    def cc_runtime(self, name: str) -> Object | None:
+        """The CcRuntime, None if there is none, nor its CRD."""
+        try:
+            found: Any = client.CustomObjectsApi(self._api).get_cluster_custom_object(
+                GROUP, VERSION, PLURAL, name, _request_timeout=ANSWER_WITHIN
+            )
+        except ApiException as error:
+            if error.status == 404:
+                return None
+            raise
+        return dict(found)
+
+    def nodes(self) -> list[Object]:
+        """All of them."""
+        return self._list(client.CoreV1Api(self._api).list_node)
+
+    def node(self, name: str) -> Object | None:
+        """One, or None."""
+        return next(
+            iter(self._list(client.CoreV1Api(self._api).list_node, field_selector=f"metadata.name={name}")), None
+        )
+
+    def pods(self) -> list[Object]:
+        """Those of all namespaces: the API cannot be asked for those of a runtime class."""
+        return self._list(client.CoreV1Api(self._api).list_pod_for_all_namespaces)
+
+    def runtime_classes(self) -> list[str]:
+        """Their names."""
+        return [str(one["metadata"]["name"]) for one in self._list(client.NodeV1Api(self._api).list_runtime_class)]
+
+    def _list(self, call: Any, **selector: str) -> list[Object]:
+        # The raw answer: the client's models would rename every key.
+        response = call(_preload_content=False, _request_timeout=ANSWER_WITHIN, **selector)
+        items: list[Object] = json.loads(response.data)["items"]
+        return items
+
+
+def _said(error: ApiException) -> str:
+    try:
+        return str(json.loads(error.body or "{}").get("message", error.reason))
+    except ValueError:
+        return str(error.reason)

@@ -1,0 +1,1 @@
+"""The CRDs of both operators, generated from the models of settings.crs."""

@@ -1,0 +1,93 @@
+"""`secrets:`: the values that only the engine may read. A stack file's settings never hold one, they say its name.
+
+So no message of this room can quote one: what judges the settings has never seen it, and what judges a secret says its
+name and what is wrong with it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from pulumi.runtime.config import CONFIG, is_config_secret
+from pydantic import AfterValidator
+
+from settings.errors import Problem
+from settings.section import refused
+
+NAMESPACE = "secrets"
+
+_NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+
+
+@dataclass(frozen=True)
+class Secret:
+    """A value that is not to be shown. Equal only to one of the same value; printed, it is its name."""
+
+    name: str
+    value: str
+
+    def __repr__(self) -> str:
+        return f"Secret({self.name!r})"
+
+    __str__ = __repr__
+
+
+def _name(value: str) -> str:
+    if not _NAME.fullmatch(value):
+        raise refused(
+            f"{value!r} cannot be the name of a secret.",
+            "Use up to 63 lower-case letters, digits and dashes, with a letter or digit at both ends.",
+        )
+    return value
+
+
+SecretName = Annotated[str, AfterValidator(_name)]
+"""The name of a value under `secrets:` in the stack file."""
+
+
+def key_of(name: str) -> str:
+    """As in the stack file: "kbs-tls-key" → "secrets:kbs-tls-key"."""
+    return f"{NAMESPACE}:{name}"
+
+
+def remedy_for(name: str) -> str:
+    """How the value gets there. On standard input, since a command line is for everyone on the machine to read."""
+    return f"Give it on standard input: `pulumi config set --secret {key_of(name)} < FILE`."
+
+
+def load(names: Iterable[str]) -> tuple[Mapping[str, Secret], Sequence[Problem]]:
+    """From the configuration of the program that runs: those that are there, and a problem for each other one."""
+    given = CONFIG.get()
+    asked = list(names)
+    return _pick(asked, {name: (given.get(key_of(name)), is_config_secret(key_of(name))) for name in asked})
+
+
+def names_in(config: Mapping[str, Any], names: Iterable[str]) -> Sequence[Problem]:
+    """From a stack file, where the values are encrypted: a problem for each that is missing or lies there in clear."""
+    asked = list(names)
+    found = {name: config.get(key_of(name)) for name in asked}
+    kept = {
+        name: ("", True) if isinstance(value, Mapping) and set(value) == {"secure"} else (value, False)
+        for name, value in found.items()
+    }
+    return _pick(asked, kept)[1]
+
+
+def _pick(
+    names: Iterable[str], given: Mapping[str, tuple[Any, bool]]
+) -> tuple[Mapping[str, Secret], Sequence[Problem]]:
+    found: dict[str, Secret] = {}
+    problems: list[Problem] = []
+    for name in dict.fromkeys(names):
+        value, encrypted = given.get(name, (None, False))
+        if value is None:
+            problems.append(Problem(key_of(name), "is missing.", remedy_for(name)))
+        elif not encrypted:
+            reason = "lies in the stack file in clear, for everyone who can read the repository."
+            problems.append(Problem(key_of(name), reason, f"Take it for known, make a new one. {remedy_for(name)}"))
+        else:
+            found[name] = Secret(name, str(value))
+    return found, problems
