@@ -9,6 +9,7 @@ import typer
 import yaml
 
 from cli.allocate import allocate
+from cli.explain import explain
 from cli.output import MISUSED, fail, out, warn
 from cli.prove import prove_
 from cli.server import load
@@ -19,6 +20,7 @@ from topology.profiles import PROFILES, profile
 app = typer.Typer(no_args_is_help=True, help="Make and prove claim templates; tell what a claim is given.")
 app.command("prove")(prove_)
 app.command()(allocate)
+app.command()(explain)
 
 
 @app.command("compile")
