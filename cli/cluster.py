@@ -62,10 +62,10 @@ class Cluster:
                 method="GET", resource_path=path, query_params=list(query), auth_settings=["BearerToken"]
             )
         )
-        response.read()
+        body = response.read()  # type: ignore[no-untyped-call]
         if not 200 <= response.status <= 299:
             raise ApiException(http_resp=response)
-        found: Plain = json.loads(response.data)
+        found: Plain = json.loads(body)
         return found
 
 

@@ -23,15 +23,11 @@ RESOURCE = "resource.k8s.io/v1"
 def explain(
     name: Annotated[
         str,
-        typer.Argument(
-            metavar="CLAIM|POD", help="[NS/]NAME of a ResourceClaim, or pod/[NS/]NAME: its claims together."
-        ),
+        typer.Argument(metavar="CLAIM|POD", help="[NS/]NAME of a ResourceClaim, or pod/[NS/]NAME for its claims."),
     ],
     slices: Annotated[
         list[Path] | None,
-        typer.Option(
-            "--slices", metavar="DUMP", help="ResourceSlices and DeviceClasses, as `kubectl get -o yaml|json`."
-        ),
+        typer.Option("--slices", metavar="DUMP", help="ResourceSlices and DeviceClasses, as kubectl prints them."),
     ] = None,
     claims: Annotated[
         list[Path] | None,
@@ -39,9 +35,7 @@ def explain(
     ] = None,
     nodes: Annotated[
         list[Path] | None,
-        typer.Option(
-            "--nodes", metavar="DUMP", help="Nodes; without them, those that slices name. Kinds may be mixed."
-        ),
+        typer.Option("--nodes", metavar="DUMP", help="Nodes; else those that slices name. Kinds may be mixed."),
     ] = None,
     kubeconfig: Annotated[Path | None, typer.Option("--kubeconfig", help="Ask this cluster instead of dumps.")] = None,
     context: Annotated[str | None, typer.Option("--context", help="The context of the kubeconfig.")] = None,
@@ -128,9 +122,7 @@ def _called(thing: Any, name: str) -> bool:
 def _version(name: str) -> Version:
     if name in VERSIONS:
         return VERSIONS[name]
-    if tuple(map(int, name.split("."))) > tuple(map(int, NEWEST.name.split("."))):
-        warn(f"the cluster is Kubernetes {name}; its scheduler is taken to search as that of {NEWEST.name}.")
-        return NEWEST
-    fail(
-        f"the cluster is Kubernetes {name}, which has no resource.k8s.io/v1. Its scheduler is not replicated.", MISUSED
-    )
+    if tuple(map(int, name.split("."))) < tuple(map(int, NEWEST.name.split("."))):
+        fail(f"the cluster is Kubernetes {name}. The schedulers of {', '.join(VERSIONS)} are replicated.", MISUSED)
+    warn(f"the cluster is Kubernetes {name}; its scheduler is taken to search as that of {NEWEST.name}.")
+    return NEWEST

@@ -30,11 +30,22 @@ def _text(path: Path) -> str:
         fail(f"{path}: it is no text.", MISUSED)
 
 
+# Dumps of a whole cluster are large.
+_FAST: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+def _documents(text: str, loader: Any) -> list[Any]:
+    return [document for document in yaml.load_all(text, Loader=loader) if document is not None]
+
+
 def _yaml(path: Path, text: str) -> list[Any]:
     try:
-        # The C loader where there is one: dumps of a whole cluster are large.
-        loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-        return [document for document in yaml.load_all(text, Loader=loader) if document is not None]
+        return _documents(text, _FAST)
+    except (yaml.YAMLError, ValueError):
+        pass
+    try:
+        # The slow loader tells better where it is that something is wrong.
+        return _documents(text, yaml.SafeLoader)
     except (yaml.YAMLError, ValueError) as error:
         mark = getattr(error, "problem_mark", None)
         where = f" line {mark.line + 1}:" if mark is not None else ""

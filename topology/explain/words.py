@@ -40,8 +40,8 @@ def _headline(explanation: Explanation) -> str:
         case Verdict.FITS:
             return (
                 f"it fits on {_nodes(fits)} of {number} ({whose}). If it waits, it is not for want of devices there: "
-                "look at the pod's events, its other conditions on nodes, and whether the scheduler runs. A claim that no "
-                "pod uses is not allocated at all."
+                "look at the pod's events, its other conditions on nodes, and whether the scheduler runs. A claim that "
+                "no pod uses is not allocated at all."
             )
         case Verdict.FAILS:
             return f"the scheduler fails the pod on every node as soon as it looks at one of those below ({whose})."
