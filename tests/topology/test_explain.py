@@ -460,6 +460,12 @@ class TestManyNodes:
         assert len(found.nodes) == 6, "by how many of each ring are free"
         assert "Devices and holders below are those of node-000" in text(found)
 
+    def test_where_least_is_to_be_done_comes_first(self) -> None:
+        found = explained(self.cluster(60))
+        numbers = [len(one.remedies.free.holdings) for one in found.nodes if one.remedies.free is not None]
+        assert numbers == sorted(numbers)
+        assert f"Nearest is {found.nodes[0].example}, with 2 devices to be freed" in text(found)
+
     def test_a_large_cluster_takes_seconds(self) -> None:
         import time
 

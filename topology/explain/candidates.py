@@ -14,7 +14,7 @@ from topology.allocator.capacity import consumed
 from topology.allocator.constraints import value_of
 from topology.allocator.errors import SchedulerError
 from topology.allocator.objects import Alternatives, AttributeValue, Device, DeviceId, Request, Slice
-from topology.allocator.pools import Pool, device_matches
+from topology.allocator.pools import Pool, device_matches, relevant
 from topology.allocator.prepare import untolerated
 from topology.allocator.shared import Shared
 from topology.explain.local import Local, alternatives
@@ -96,15 +96,16 @@ def places(local: Local) -> list[Place]:
     """The devices that the node sees, those of its incomplete and invalid pools too."""
     found = []
     for pool in local.pools():
-        slices = pool.slices or [
-            one
-            for one in local.slices
-            if (one.driver, one.pool) == (pool.driver, pool.name) and one.node_name in ("", local.node.name)
-        ]
+        bad = pool.incomplete or bool(pool.invalid)
+        slices = pool.slices or [one for one in local.slices if bad and _of_pool(local, one, pool)]
         found += [
             Place((one.driver, one.pool, device.name), device, one, pool) for one in slices for device in one.devices
         ]
     return found
+
+
+def _of_pool(local: Local, slice: Slice, pool: Pool) -> bool:
+    return (slice.driver, slice.pool) == (pool.driver, pool.name) and relevant(slice, local.node, local.version)
 
 
 def choices(

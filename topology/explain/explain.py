@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from math import inf
 
 from topology.allocator import (
     NEWEST,
@@ -63,7 +64,7 @@ def explain(
     nodes = _nodes(situation, subject, only)
     groups = _groups(situation, subject, nodes, version, limit, told) if subject.pending else []
     offered = _offered(situation, subject)
-    found = tuple(_explained(group, subject.pending, offered) for group in groups)
+    found = tuple(sorted((_explained(group, subject.pending, offered) for group in groups), key=_nearest))
     return Explanation(
         subject=subject,
         kubernetes=version.name,
@@ -126,8 +127,7 @@ def _groups(
         group.nodes.append(node.name)
         if calls:
             group.calls.append(calls)
-    order = list(Verdict)
-    return sorted(groups.values(), key=lambda one: (order.index(one.verdict), one.nodes[0]))
+    return list(groups.values())
 
 
 def _run(local: Local, claims: Sequence[Claim], limit: int) -> tuple[Outcome | None, int]:
@@ -175,6 +175,12 @@ def _explained(group: _Group, claims: Sequence[Claim], offered: Sequence[Offered
         holders=_holders(group),
         devices=len(group.where),
     )
+
+
+def _nearest(one: OnNode) -> tuple[int, float, str]:
+    """Where least is to be done comes first."""
+    free = one.remedies.free
+    return list(Verdict).index(one.verdict), len(free.holdings) if free is not None else inf, one.example
 
 
 def _holders(group: _Group) -> dict[DeviceId, tuple[str, ...]]:

@@ -15,6 +15,10 @@ SHOWN = 4
 """Of a list of names, so many are shown."""
 
 
+GROUPS = 8
+"""Of groups of nodes, so many are told of; the first are those where least is to be done."""
+
+
 def lines(explanation: Explanation) -> Iterator[str]:
     """The report, line by line."""
     subject = explanation.subject
@@ -22,9 +26,13 @@ def lines(explanation: Explanation) -> Iterator[str]:
     for claim in subject.allocated:
         given = _devices([one.id for one in claim.taken or ()])
         yield f"  {claim.key} has {given or 'devices with admin access only'}."
-    for one in explanation.nodes:
+    for one in explanation.nodes[:GROUPS]:
         yield ""
         yield from _node(explanation, one)
+    left = [name for one in explanation.nodes[GROUPS:] for name in one.nodes]
+    if left:
+        yield ""
+        yield f"{_nodes(len(left))} more, where no less is to be done: name one with --node, or take --json."
     if explanation.notes:
         yield ""
     yield from explanation.notes
@@ -53,11 +61,20 @@ def _headline(explanation: Explanation) -> str:
             return f"on some nodes it cannot be told, on the others it does not fit ({whose})."
         case _:
             where = "the one node" if number == 1 else f"any of {number} nodes"
-            return f"it does not fit on {where} looked at ({whose})." if number else "there is no node for it."
+            first = explanation.nodes[0] if number else None
+            free = first.remedies.free if first is not None else None
+            if first is None or free is None or len(explanation.nodes) < 2:
+                return f"it does not fit on {where} looked at ({whose})." if number else "there is no node for it."
+            nearest = f"Nearest is {first.example}, with {_many(len(free.holdings), 'device')} to be freed."
+            return f"it does not fit on {where} looked at ({whose}). {nearest}"
 
 
 def _nodes(number: int) -> str:
-    return f"{number} node{'' if number == 1 else 's'}"
+    return _many(number, "node")
+
+
+def _many(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def _node(explanation: Explanation, one: OnNode) -> Iterator[str]:
