@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import yaml
 from kubernetes import client, config
 from kubernetes.client import ApiClient, ApiException
 from urllib3.exceptions import HTTPError
@@ -82,8 +83,9 @@ def cluster(kubeconfig: Path | None, context: str | None) -> Iterator[Cluster]:
         )
         with client.ApiClient(settings) as api:
             yield Cluster(api)
-    except config.ConfigException as error:
-        fail(f"{_named(kubeconfig, context)}: {error}. Name a kubeconfig and a context in it.", MISUSED)
+    except (config.ConfigException, yaml.YAMLError) as error:
+        reason = " ".join(str(error).split()).rstrip(".")
+        fail(f"{_named(kubeconfig, context)}: {reason}. Name a kubeconfig and a context in it.", MISUSED)
     except ApiException as error:
         fail(f"the cluster refused: {error.status} {error.reason}: {_message(error)}", MISUSED)
     except (HTTPError, OSError) as error:

@@ -184,7 +184,7 @@ class TestWaysToFail:
         assert fits(freed(things, found))
 
     def test_alternatives_that_fail_each_for_a_reason_of_its_own(self) -> None:
-        asks = [
+        asks: list[Plain] = [
             {"name": "ring", "deviceClassName": "any", "count": 3},
             {"name": "big", "deviceClassName": "any", "count": 9},
             {"name": "new", "deviceClassName": "any", "selectors": cel(f'device.attributes["{DRIVER}"].ring == 7')},

@@ -178,9 +178,10 @@ def _explained(group: _Group, claims: Sequence[Claim], offered: Sequence[Offered
 
 
 def _nearest(one: OnNode) -> tuple[int, float, str]:
-    """Where least is to be done comes first."""
+    """What fails the pod everywhere comes first, then where it fits, then where least is to be done."""
     free = one.remedies.free
-    return list(Verdict).index(one.verdict), len(free.holdings) if free is not None else inf, one.example
+    first = (Verdict.FAILS, Verdict.GIVEN_UP, Verdict.FITS, Verdict.DOES_NOT_FIT, *Verdict)
+    return first.index(one.verdict), len(free.holdings) if free is not None else inf, one.example
 
 
 def _holders(group: _Group) -> dict[DeviceId, tuple[str, ...]]:

@@ -175,7 +175,7 @@ def _pod(situation: Situation, key: str) -> Subject:
 
 
 def _entries(pod: Plain) -> Sequence[Plain]:
-    return (pod.get("spec") or {}).get("resourceClaims") or ()
+    return _items(pod, "spec", "resourceClaims")
 
 
 def _made(situation: Situation, key: str, pod: Plain) -> dict[str, str | None]:
@@ -183,12 +183,11 @@ def _made(situation: Situation, key: str, pod: Plain) -> dict[str, str | None]:
     namespace, _, name = key.partition("/")
     found: dict[str, str | None] = {}
     for claim, thing in situation.claims.items():
-        metadata = thing.get("metadata") or {}
-        wanted = (metadata.get("annotations") or {}).get(POD_CLAIM)
-        owners = [one.get("name") for one in metadata.get("ownerReferences") or () if one.get("kind") == "Pod"]
+        wanted = _strings(thing, "annotations").get(POD_CLAIM)
+        owners = [one.get("name") for one in _items(thing, "metadata", "ownerReferences") if one.get("kind") == "Pod"]
         if wanted and owners == [name] and claim.partition("/")[0] == namespace:
             found[wanted] = claim
-    for status in (pod.get("status") or {}).get("resourceClaimStatuses") or ():
+    for status in _items(pod, "status", "resourceClaimStatuses"):
         given = status.get("resourceClaimName")
         found[str(status.get("name"))] = f"{namespace}/{given}" if given else None
     for entry in _entries(pod):
@@ -218,13 +217,12 @@ def _came_from(situation: Situation, key: str, users: Sequence[str]) -> tuple[st
     return tuple(
         name.partition("/")[2]
         for name, thing in situation.raw_templates.items()
-        if name.partition("/")[0] == namespace and (thing.get("spec") or {}).get("spec") == spec
+        if name.partition("/")[0] == namespace and _dig(thing, "spec", "spec") == spec
     )
 
 
 def _from_template(thing: Plain, namespace: str, name: str) -> Claim:
-    spec = thing.get("spec")
-    inner = spec.get("spec") if isinstance(spec, Mapping) else None
+    inner = _dig(thing, "spec", "spec")
     if not isinstance(inner, Mapping):
         raise Malformed(f"ResourceClaimTemplate {_key(thing)}", "spec.spec is missing")
     return read_claim({"kind": "ResourceClaim", "metadata": {"namespace": namespace, "name": name}, "spec": inner})
@@ -263,14 +261,13 @@ def _bare(thing: Plain) -> Plain:
 
 
 def _allocation(thing: Plain) -> Plain:
-    status = thing.get("status")
-    found = status.get("allocation") if isinstance(status, Mapping) else None
+    found = _dig(thing, "status", "allocation")
     return found if isinstance(found, Mapping) else {}
 
 
 def _users(thing: Plain) -> tuple[str, ...]:
     namespace = _key(thing).partition("/")[0]
-    reserved = (thing.get("status") or {}).get("reservedFor") or ()
+    reserved = _items(thing, "status", "reservedFor")
     return tuple(f"{namespace}/{one.get('name')}" for one in reserved if one.get("resource") == "pods")
 
 
@@ -282,4 +279,19 @@ def _key(thing: Plain) -> str:
 
 
 def _strings(thing: Plain, key: str) -> Mapping[str, str]:
-    return (thing.get("metadata") or {}).get(key) or {}
+    found = _dig(thing, "metadata", key)
+    return found if isinstance(found, Mapping) else {}
+
+
+def _items(thing: Plain, *keys: str) -> Sequence[Plain]:
+    found = _dig(thing, *keys)
+    return [one for one in found if isinstance(one, Mapping)] if isinstance(found, list) else []
+
+
+def _dig(thing: Any, *keys: str) -> Any:
+    """What lies below these keys; None where there is no such thing."""
+    for key in keys:
+        if not isinstance(thing, Mapping):
+            return None
+        thing = thing.get(key)
+    return thing
