@@ -209,7 +209,7 @@ class TestWaysToFail:
         found = explained(things)
         assert "request r asks for 6, and 3 could be taken" in text(found)
         assert alone(found).remedies.hopeless, "freeing cannot help"
-        assert "Freeing devices does not help" in text(found)
+        assert "Freeing devices does not help" in text(found), "it holds one, but even so"
         count = alone(found).remedies.count
         assert count is not None
         assert count.count == 3
@@ -296,7 +296,7 @@ class TestWaysToFail:
         fault = alone(found).fault
         assert fault is not None
         assert (fault.kind, fault.detail, fault.request) == ("unknown-class", "npu", "r")
-        assert "or name one of any" in fault.remedy
+        assert "or name one that is there: any" in fault.remedy
 
     def test_more_than_a_claim_may_hold(self) -> None:
         found = explained([slice_of(npus(40)), claim(one("x", 20), one("y", 13))])
@@ -357,6 +357,7 @@ class TestWhatIsAsked:
         found = explained(things, "pod/p")
         assert found.verdict is Verdict.DOES_NOT_FIT
         assert [key for key, _ in alone(found).conflict.requests] == ["default/c1", "default/c2"]  # type: ignore[union-attr]
+        assert "requests r of default/c1, r of default/c2 ask for 4 devices together" in text(found)
         single = explained(things, "c1")
         assert single.verdict is Verdict.FITS
         assert "explain pod/default/p" in single.notes[0]
@@ -382,6 +383,7 @@ class TestWhatIsAsked:
         found = explained(things, "pod/p")
         assert [one.nodes for one in found.nodes] == [("n",)]
         assert found.verdict is Verdict.DOES_NOT_FIT
+        assert alone(found).remedies.free is None, "what the pod itself has is not to be freed for it"
         assert explained(things, "c2").verdict is Verdict.FITS, "alone it would fit on m"
 
     def test_no_driver_publishes_anything(self) -> None:

@@ -30,6 +30,7 @@ from topology.allocator.shared import Shared
 from topology.explain import Explanation, Verdict, explain, lines, read_situation, subject
 from topology.explain.candidates import GIVEN_BACK, Why, choices, places
 from topology.explain.local import Local
+from topology.explain.remedies import Count
 
 LIMIT = 4_000
 SEEDS = st.integers(0, 10**6)
@@ -138,22 +139,16 @@ def test_what_is_advised_suffices(seed: int, version: str) -> None:
         idle = replace(world, claims=tuple(claims))
         assert not isinstance(outcome_of(idle, claims, version), Allocated), "with nothing held it would fit"
     if remedies.count is not None:
-        fewer = [_with_count(claim, remedies.count.request, remedies.count.count, one) for claim in claims]
+        fewer = [_with_count(claim, remedies.count) for claim in claims]
         assert isinstance(outcome_of(world, fewer, version), Allocated)
 
 
-def _with_count(claim: Claim, name: str, count: int, one: object) -> Claim:
-    # Requests of several claims have the same names here: it is the first in the conflict that is meant.
-    conflict = getattr(one, "conflict", None)
-    assert conflict is not None
-    mine = [key for key, request in conflict.requests if request == name]
-    if claim.key != mine[0]:
-        return claim
+def _with_count(claim: Claim, count: Count) -> Claim:
     requests = tuple(
-        replace(known, count=count) if isinstance(known, Request) and known.name == name else known
+        replace(known, count=count.count) if isinstance(known, Request) and known.name == count.request else known
         for known in claim.requests
     )
-    return replace(claim, requests=requests)
+    return replace(claim, requests=requests) if claim.key == count.claim else claim
 
 
 @MANY

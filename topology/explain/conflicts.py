@@ -75,21 +75,28 @@ def conflict(
         requests=tuple((claim.key, request.name) for claim in claims for request in claim.requests),
         constraints=tuple((claim.key, one) for claim in claims for one in claim.constraints),
         exact=exact,
-        shortages=() if alternatives_ or any(claim.constraints for claim in claims) else _shortages(told),
+        shortages=() if alternatives_ or any(claim.constraints for claim in claims) else _shortages(told, claims),
         tallies=() if alternatives_ else tuple(_tallies(claims, told, where)),
         alternatives=tuple(alternatives_),
     )
 
 
-def _shortages(told: Sequence[Choices]) -> tuple[Shortage, ...]:
+def _shortages(told: Sequence[Choices], claims: Sequence[Claim]) -> tuple[Shortage, ...]:
     alone = [one for one in told if not one.enough]
     if alone or len(told) < 2 or any(one.request.all for one in told):
         return tuple(
-            Shortage((one.name,), None if one.request.all else one.request.count, len(one.free), len(one.could))
+            Shortage(
+                (label(one, claims),), None if one.request.all else one.request.count, len(one.free), len(one.could)
+            )
             for one in alone
         )
     needs, could = sum(one.request.count for one in told), {id for one in told for id in one.could}
-    return (Shortage(tuple(one.name for one in told), needs, len(free_for(told)), len(could)),)
+    return (Shortage(tuple(label(one, claims) for one in told), needs, len(free_for(told)), len(could)),)
+
+
+def label(one: Choices, claims: Sequence[Claim]) -> str:
+    """The request, with its claim where there are several."""
+    return f"{one.name} of {one.claim}" if len(claims) > 1 else one.name
 
 
 def _fewest(local: Local, claims: Sequence[Claim], chosen: Sequence[Choices]) -> tuple[tuple[Claim, ...], bool]:
@@ -175,7 +182,7 @@ def _tallies(claims: Sequence[Claim], told: Sequence[Choices], where: Sequence[P
         for (covered, distinct), attributes in by_cover.items():
             over = [one for one in mine if one.name in covered]
             if over:
-                found.append(_tally(tuple(attributes), distinct, over, where))
+                found.append(_tally(tuple(attributes), distinct, over, where, claims))
     merged: dict[tuple[object, ...], Tally] = {}
     for one in found:
         same = (one.attributes, one.distinct, one.asked, one.rows)
@@ -186,7 +193,13 @@ def _tallies(claims: Sequence[Claim], told: Sequence[Choices], where: Sequence[P
     return merged.values()
 
 
-def _tally(attributes: tuple[str, ...], distinct: bool, over: Sequence[Choices], where: Sequence[Place]) -> Tally:
+def _tally(
+    attributes: tuple[str, ...],
+    distinct: bool,
+    over: Sequence[Choices],
+    where: Sequence[Place],
+    claims: Sequence[Claim],
+) -> Tally:
     known = [values(where, attribute) for attribute in attributes]
     free = {id for one in over for id in one.free}
     held = {id for one in over for id in one.could} - free
@@ -198,7 +211,7 @@ def _tally(attributes: tuple[str, ...], distinct: bool, over: Sequence[Choices],
     rows = sorted({*free_by, *held_by}, key=lambda row: [(kind, str(value).zfill(8)) for kind, value in row])
     return Tally(
         attributes=attributes,
-        requests=tuple(one.name for one in over),
+        requests=tuple(label(one, claims) for one in over),
         distinct=distinct,
         asked=sum(one.request.count for one in over),
         times=1,

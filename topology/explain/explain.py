@@ -98,9 +98,10 @@ def _groups(
     known: dict[Signature, tuple[Outcome | None, int]] = {}
     unended: set[object] = set()
     left = limit
+    own = frozenset(claim.key for claim in subject.allocated)
     for node in nodes:
         told(node.name)
-        local = Local(situation.world, node, version, PROBES)
+        local = Local(situation.world, node, version, PROBES, own)
         outcome: Outcome | None = None
         unmodelled, calls = "", 0
         where: list[Place] = []

@@ -22,11 +22,11 @@ def fault(outcome: Fatal, claims: Sequence[Claim], classes: Sequence[DeviceClass
         for request in claim.requests:
             for one in alternatives(request):
                 if one.device_class not in known and f"device class {one.device_class} " in outcome.why:
-                    there = f"one of {', '.join(known)}" if known else "one; there is none"
+                    there = f"name one that is there: {', '.join(known)}" if known else "another; there is none yet"
                     return Fault(
                         "unknown-class",
                         outcome.why,
-                        f"Create the DeviceClass {one.device_class}, or name {there}.",
+                        f"Create the DeviceClass {one.device_class}, or {there}.",
                         request.name,
                         one.device_class,
                     )

@@ -30,10 +30,15 @@ class Holding:
 
 
 class Local:
-    """What node and version say of the world. probes: how many tries are left. freed: places in holdings."""
+    """What node and version say of the world. probes: how many tries are left. freed: places in holdings.
 
-    def __init__(self, world: World, node: Node, version: Version, probes: int) -> None:
-        self.node, self.version, self.probes = node, version, probes
+    own: claims whose devices nobody else can free: the pod's other ones.
+    """
+
+    def __init__(
+        self, world: World, node: Node, version: Version, probes: int, own: Collection[str] = frozenset()
+    ) -> None:
+        self.node, self.version, self.probes, self.own = node, version, probes, own
         self.classes = world.classes
         mine = {(one.driver, one.pool) for one in world.slices if relevant(one, node, version)}
         self.slices = tuple(one for one in world.slices if (one.driver, one.pool) in mine)

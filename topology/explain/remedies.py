@@ -32,6 +32,7 @@ class Free:
 class Count:
     """The largest count that fits."""
 
+    claim: str
     request: str
     count: int
 
@@ -44,6 +45,7 @@ class Drop:
     """
 
     kind: str
+    claim: str
     requests: tuple[str, ...]
     what: str
 
@@ -134,7 +136,7 @@ def _classes(
     found: dict[Any, list[int]] = {}
     for index, holding in enumerate(local.holdings):
         id = holding.device
-        if id not in wanted and not counted:
+        if holding.claim in local.own or (id not in wanted and not counted):
             continue
         place = by_id.get(id)
         key: Any = index
@@ -149,7 +151,8 @@ def _classes(
 
 
 def _count(local: Local, claims: Sequence[Claim], why: Conflict) -> Count | None:
-    for claim in claims:
+    """Only where one request is the cause: of several, which should ask for less is not for us to say."""
+    for claim in claims if len(why.requests) == 1 else ():
         for request in claim.requests:
             if not isinstance(request, Request) or request.all or request.count < 2:
                 continue
@@ -163,7 +166,7 @@ def _count(local: Local, claims: Sequence[Claim], why: Conflict) -> Count | None
                 else:
                     high = middle - 1
             if low:
-                return Count(request.name, low)
+                return Count(claim.key, request.name, low)
     return None
 
 
@@ -174,7 +177,7 @@ def _drops(local: Local, claims: Sequence[Claim], chosen: Sequence[Choices], why
                 continue
             rest = tuple(one for one in claim.constraints if one is not constraint)
             if fits(local, [replace(one, constraints=rest) if one is claim else one for one in claims]):
-                yield Drop("constraint", tuple(sorted(constraint.requests)), words_of(constraint))
+                yield Drop("constraint", claim.key, tuple(sorted(constraint.requests)), words_of(constraint))
         for request in claim.requests:
             if (claim.key, request.name) not in why.requests:
                 continue
@@ -196,12 +199,12 @@ def _of_request(
         for expression in dict.fromkeys(one.selectors):
             rest = tuple(known for known in one.selectors if known != expression)
             if fits(local, _changed(claims, claim, request, replace(one, selectors=rest), one)):
-                yield Drop("selector", (asked.name,), expression)
+                yield Drop("selector", claim.key, (asked.name,), expression)
         taints = sorted({refused.detail for refused in asked.refused if refused.why is Why.TAINT})
         if taints:
             tolerating = replace(one, tolerations=(Toleration("", "Exists", "", ""),))
             if fits(local, _changed(claims, claim, request, tolerating, one)):
-                yield Drop("taint", (asked.name,), ", ".join(taints))
+                yield Drop("taint", claim.key, (asked.name,), ", ".join(taints))
 
 
 def _constraints(why: Conflict) -> Iterable[tuple[str, Constraint]]:

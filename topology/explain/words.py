@@ -58,7 +58,8 @@ def _headline(explanation: Explanation) -> str:
         case Verdict.NOT_SEARCHED:
             return f"it fits on no node that was searched to the end ({whose})."
         case Verdict.UNMODELLED:
-            return f"on some nodes it cannot be told, on the others it does not fit ({whose})."
+            told = any(one.verdict is not Verdict.UNMODELLED for one in explanation.nodes)
+            return f"it cannot be told of some nodes{', on the others it does not fit' if told else ''} ({whose})."
         case _:
             where = "the one node" if number == 1 else f"any of {number} nodes"
             first = explanation.nodes[0] if number else None
@@ -228,10 +229,12 @@ def _reasons(one: Conflict) -> Iterator[str]:
         return
     for tally in one.tallies:
         yield _tally(tally)
+    several = len({claim for claim, _ in one.requests}) > 1
     bound = {name for tally in one.tallies for name in tally.requests}
-    for _, request in one.requests:
-        if one.tallies and request not in bound and not any(name.startswith(f"{request}/") for name in bound):
-            yield f"request {request} takes devices from the same ones"
+    for claim, request in one.requests:
+        named = f"{request} of {claim}" if several else request
+        if one.tallies and named not in bound and not any(name.startswith(f"{request}/") for name in bound):
+            yield f"request {named} takes devices from the same ones"
 
 
 def _shortage(one: Shortage) -> str:
@@ -290,8 +293,8 @@ def _remedies(explanation: Explanation, one: OnNode) -> Iterator[str]:
         yield from (f"    - {way}" for way in found)
     elif one.remedies.hopeless:
         yield "  No change was found that would do here."
-    if one.remedies.hopeless:
-        yield "  Freeing devices does not help: it would not fit were all of them free."
+    if one.remedies.hopeless and one.holders:
+        yield "  Freeing devices does not help: it would not fit even if others held none."
 
 
 def _ways(explanation: Explanation, one: Remedies) -> Iterator[str]:
@@ -303,11 +306,16 @@ def _ways(explanation: Explanation, one: Remedies) -> Iterator[str]:
             by = ", ".join(_holder(explanation, claim) for claim in holders)
             yield f"free {_devices(ids, all_=True)} ({few}), held by {by}"
     if one.count is not None:
-        yield f"ask for {one.count.count} in request {one.count.request}: no more fit"
+        of = _of(explanation, one.count.claim)
+        yield f"ask for {one.count.count} in request {one.count.request}{of}: no more fit"
     for other in one.templates:
         yield _other(other)
     for drop in one.drop:
-        yield _drop(drop)
+        yield _drop(drop) + _of(explanation, drop.claim)
+
+
+def _of(explanation: Explanation, claim: str) -> str:
+    return f" of claim {claim}" if len(explanation.subject.pending) > 1 else ""
 
 
 def _other(other: Other) -> str:
