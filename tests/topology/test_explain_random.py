@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from random import Random
 
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
 from tests.topology.random_claims import API, Case, make
@@ -125,6 +125,8 @@ def test_the_verdict_is_that_of_the_replica(seed: int, version: str) -> None:
 
 @MANY
 @given(SEEDS, MODERN)
+@example(50_283, "1.37")
+@example(50_598, "1.36")
 def test_what_is_advised_suffices(seed: int, version: str) -> None:
     case = crowded(seed, version)
     world, claims = world_of(case)

@@ -129,7 +129,8 @@ def _classes(
 ) -> list[list[int]]:
     """Places in holdings, those together of which it does not matter which is freed; others decide nothing."""
     wanted = {one.device for asked in chosen for one in asked.refused if one.why in GIVEN_BACK}
-    counted = any(one.why is Why.COUNTERS for asked in chosen for one in asked.refused)
+    # What holds any device of a pool may use up the counters of another.
+    counted = any(place.device.consumes for place in where)
     attributes = sorted({one.attribute for claim in claims for one in claim.constraints})
     by_id = {place.id: place for place in where}
     times = [holding.device for holding in local.holdings]
