@@ -176,6 +176,7 @@ def test_what_is_in_the_way_does_not_fit_by_itself(seed: int, version: str) -> N
 
 @MANY
 @given(SEEDS, MODERN)
+@example(70_280, "1.36")
 def test_the_fewest_are_the_fewest(seed: int, version: str) -> None:
     from itertools import combinations
 

@@ -119,6 +119,9 @@ def _free(
         return frozenset(index for members, n in zip(classes, vector, strict=True) for index in members[:n])
 
     vector, exact = fewest([len(one) for one in classes], lambda one: fits(local, claims, freed(one)))
+    # Up to 1.36, whom distinctAttribute lets pass depends on the order: one device is not as good as another.
+    distinct = any(one.distinct for claim in claims for one in claim.constraints)
+    exact = exact and not (distinct and local.version.distinct_by_request)
     if vector is None:
         return None, exact
     return Free(tuple(local.holdings[index] for index in sorted(freed(vector))), exact), False
