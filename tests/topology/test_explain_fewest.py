@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import product
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from topology.explain.fewest import Vector, fewest
@@ -13,6 +13,8 @@ SIZES = st.lists(st.integers(0, 3), min_size=1, max_size=4)
 
 
 @given(SIZES, st.lists(st.lists(st.integers(0, 3), min_size=4, max_size=4), max_size=4))
+@example([3, 3], [[0, 3, 0, 0], [1, 0, 0, 0]])
+@example([3, 3], [[3, 0, 0, 0], [0, 2, 0, 0]])
 def test_as_few_as_trying_every_one_finds(sizes: list[int], enough: list[list[int]]) -> None:
     def fits(vector: Vector) -> bool:
         return any(all(v >= least for v, least in zip(vector, one, strict=False)) for one in enough)
