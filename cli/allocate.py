@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
 import typer
-import yaml
 from rich.table import Table
 
+from cli.files import read_objects
 from cli.output import MISUSED, WRONG, fail, out, print_json, print_table
 from topology.allocator import (
     NEWEST,
@@ -55,7 +54,7 @@ def allocate(
     if version not in VERSIONS:
         fail(f"--kubernetes {version}: write one of {', '.join(VERSIONS)}.", MISUSED)
     try:
-        world = read_world([thing for path in files for thing in _read(path)])
+        world = read_world([thing for path in files for thing in read_objects(path)])
         claims = _pending(world, names)
         outcome = allocate_(world, _node(world, node), claims, VERSIONS[version], LIMIT)
     except Malformed as error:
@@ -108,34 +107,6 @@ def _unmodelled(feature: str, message: str, as_json: bool) -> NoReturn:
         fail(message, MISUSED)
     print_json({"unmodelled": feature})
     raise typer.Exit(MISUSED)
-
-
-def _read(path: Path) -> list[Any]:
-    text = _text(path)
-    try:
-        # YAML does not take every JSON: tabs, say.
-        return [json.loads(text)]
-    except ValueError:
-        return _yaml(path, text)
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except OSError as error:
-        fail(f"{path}: {error.strerror}.", MISUSED)
-    except UnicodeDecodeError:
-        fail(f"{path}: it is no text.", MISUSED)
-
-
-def _yaml(path: Path, text: str) -> list[Any]:
-    try:
-        return [document for document in yaml.safe_load_all(text) if document is not None]
-    except (yaml.YAMLError, ValueError) as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f" line {mark.line + 1}:" if mark is not None else ""
-        reason = getattr(error, "problem", None) or str(error).partition("\n")[0]
-        fail(f"{path}:{where} neither YAML nor JSON: {reason}.", MISUSED)
 
 
 def _pending(world: World, names: Sequence[str] | None) -> list[Claim]:

@@ -10,6 +10,7 @@ import yaml
 
 from cli.allocate import allocate
 from cli.check import check_
+from cli.explain import explain
 from cli.output import MISUSED, fail, out, print_json, print_table, warn
 from cli.prove import prove_
 from cli.server import load
@@ -23,6 +24,7 @@ app = typer.Typer(no_args_is_help=True, help="Make, prove and check claims; tell
 app.command("prove")(prove_)
 app.command()(allocate)
 app.command("check")(check_)
+app.command()(explain)
 
 
 @app.command("compile")

@@ -10,7 +10,7 @@ from topology.allocator.betas import refuse_betas
 from topology.allocator.errors import SchedulerError
 from topology.allocator.objects import Claim, Node, World
 from topology.allocator.pools import gather
-from topology.allocator.prepare import Preparation
+from topology.allocator.prepare import Answers, Preparation
 from topology.allocator.search import Failed, search
 from topology.allocator.shared import Shared
 from topology.allocator.versions import NEWEST, Version
@@ -54,11 +54,17 @@ Outcome = Allocated | Unsatisfiable | Fatal
 
 
 def allocate(
-    world: World, node: Node, claims: Sequence[Claim], version: Version = NEWEST, limit: int = sys.maxsize
+    world: World,
+    node: Node,
+    claims: Sequence[Claim],
+    version: Version = NEWEST,
+    limit: int = sys.maxsize,
+    answers: Answers | None = None,
 ) -> Outcome:
     """Allocate claims together, as for one pod, on a node that offers what world.slices say.
 
     Claims of the world with `taken` set are in use; the others are not looked at. limit: TooLong after so many calls.
+    answers: what selectors said, kept from one call to the next on the same node and slices.
     The scheduler's own limit is time, 10 s a node, and is not modelled. Unmodelled for what cannot be told.
     """
     refuse_betas(world.slices, claims, version)
@@ -66,7 +72,7 @@ def allocate(
     shared = Shared(taken, version)
     pools = gather(world.slices, node, version)
     try:
-        made = Preparation(claims, world.classes, pools, node, shared, version)
+        made = Preparation(claims, world.classes, pools, node, shared, version, answers)
     except SchedulerError as error:
         return Fatal(error.why, 0)
     try:

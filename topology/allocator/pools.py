@@ -47,7 +47,7 @@ def gather(slices: Sequence[Slice], node: Node, version: Version) -> list[Pool]:
         shared = [slice for slice in slices if not slice.node_name or slice.counters]
     found: dict[tuple[str, str], list[Slice]] = {}
     for slice in (*own, *shared) if version.ordered else slices:
-        if _relevant(slice, node, version):
+        if relevant(slice, node, version):
             _add(found, slice)
     pools = [pool for slices_of in found.values() if (pool := _pool(slices_of, slices, version)) is not None]
     if not version.ordered:
@@ -55,7 +55,8 @@ def gather(slices: Sequence[Slice], node: Node, version: Version) -> list[Pool]:
     return sorted(pools, key=lambda pool: (_binds(pool), pool.driver.encode(), pool.name.encode()))
 
 
-def _relevant(slice: Slice, node: Node, version: Version) -> bool:
+def relevant(slice: Slice, node: Node, version: Version) -> bool:
+    """Whether the node may see the slice."""
     if version.counters_everywhere and slice.counters:
         return True
     if slice.node_name or slice.all_nodes or slice.node_selector is not None:

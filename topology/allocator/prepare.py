@@ -78,6 +78,9 @@ class Prepared:
     following: Prepared | None = None
 
 
+Answers = dict[tuple[str, int], bool | Exception]
+"""What selectors said: by expression and number of the device."""
+
 END, CLAIM, REQUEST, ALTERNATIVES = range(4)
 Step = tuple[int, tuple[Prepared, ...]]
 
@@ -93,6 +96,7 @@ class Preparation:
         node: Node,
         shared: Shared,
         version: Version,
+        answers: Answers | None = None,
     ) -> None:
         self._claims = claims
         self._classes = {one.name: one for one in classes}
@@ -100,7 +104,7 @@ class Preparation:
         self._node = node
         self._shared = shared
         self._version = version
-        self._selected: dict[tuple[str, int], bool | Exception] = {}
+        self._selected: Answers = {} if answers is None else answers
         self.spots = [
             Spot(number, (slice.driver, slice.pool, device.name), device, slice, pool)
             for number, (pool, slice, device) in enumerate(self._devices())
@@ -219,7 +223,7 @@ class Preparation:
         except (SchedulerError, Unmodelled) as error:
             return spot.number, (), Special(error=error)
         if self._version.betas:
-            if amounts is None or self._tainted(made.request, spot.device):
+            if amounts is None or untolerated(made.request, spot.device):
                 return None
             if any(amount > spot.device.capacity[name].value for name, amount in amounts.items()):
                 return None
@@ -243,14 +247,9 @@ class Preparation:
         except SchedulerError as error:
             raise SchedulerError(f"{at}: checking capacity for device {'/'.join(spot.id)}: {error.why}") from error
 
-    def _tainted(self, request: Request, device: Device) -> bool:
-        return any(
-            taint.effect in ("NoExecute", "NoSchedule") and not _tolerated(request, taint) for taint in device.taints
-        )
-
     def tainted(self, made: Prepared, spot: Spot) -> bool:
         """Whether a taint keeps the request from the device."""
-        return self._version.betas and self._tainted(made.request, spot.device)
+        return self._version.betas and bool(untolerated(made.request, spot.device))
 
     def _selectable(self, made: Prepared, spot: Spot, claim: Claim) -> bool:
         if spot.device.binding_conditions and not self._version.betas:
@@ -304,6 +303,15 @@ class Preparation:
 
 def _values(spot: Spot, attributes: tuple[str, ...]) -> Values:
     return tuple(value_of(spot.slice.driver, spot.device, attribute) for attribute in attributes)
+
+
+def untolerated(request: Request, device: Device) -> tuple[Taint, ...]:
+    """The taints that keep the request from the device."""
+    return tuple(
+        taint
+        for taint in device.taints
+        if taint.effect in ("NoExecute", "NoSchedule") and not _tolerated(request, taint)
+    )
 
 
 def _tolerated(request: Request, taint: Taint) -> bool:

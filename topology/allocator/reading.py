@@ -41,7 +41,7 @@ def read_world(objects: Iterable[Plain]) -> World:
     classes: list[DeviceClass] = []
     claims: list[Claim] = []
     nodes: list[Node] = []
-    for thing in _opened(objects):
+    for thing in opened(objects):
         kind = thing.get("kind")
         if kind == "Node":
             nodes.append(read_node(thing))
@@ -67,7 +67,8 @@ def read_world(objects: Iterable[Plain]) -> World:
     return World(tuple(slices), tuple(classes), tuple(claims), tuple(nodes))
 
 
-def _opened(objects: Iterable[Plain]) -> Iterable[Plain]:
+def opened(objects: Iterable[Plain]) -> Iterable[Plain]:
+    """The objects themselves, with those of a List in its place."""
     for thing in objects:
         if not isinstance(thing, Mapping):
             raise Malformed("document", f"it is {_kind_of(thing)}, not an object")
@@ -76,7 +77,7 @@ def _opened(objects: Iterable[Plain]) -> Iterable[Plain]:
             for item in _list(thing, "items", str(thing["kind"])):
                 # The items of a typed list do not say what they are.
                 named = {"kind": one, "apiVersion": thing.get("apiVersion")} if one else {}
-                yield from _opened([{**named, **item} if isinstance(item, Mapping) else item])
+                yield from opened([{**named, **item} if isinstance(item, Mapping) else item])
         else:
             yield thing
 
@@ -118,7 +119,7 @@ def read_slice(thing: Plain) -> Slice:
         ),
         node_name=_text(spec, "nodeName", at, ""),
         all_nodes=_flag(spec, "allNodes", at),
-        node_selector=_node_selector(spec, at),
+        node_selector=read_node_selector(spec, at),
         per_device=None if spec.get("perDeviceNodeSelection") is None else _flag(spec, "perDeviceNodeSelection", at),
     )
 
@@ -143,7 +144,7 @@ def _device(thing: Any, at: str) -> Device:
         binding_conditions=thing.get("bindingConditions") is not None,
         node_name=_text(thing, "nodeName", at, ""),
         all_nodes=_flag(thing, "allNodes", at),
-        node_selector=_node_selector(thing, at),
+        node_selector=read_node_selector(thing, at),
     )
 
 
@@ -201,7 +202,8 @@ def _counters(thing: Any, key: str, at: str) -> tuple[str, Mapping[str, int]]:
     }
 
 
-def _node_selector(thing: Plain, at: str) -> NodeSelector | None:
+def read_node_selector(thing: Plain, at: str) -> NodeSelector | None:
+    """The nodeSelector of a slice, a device or an allocation."""
     if thing.get("nodeSelector") is None:
         return None
     terms = []
