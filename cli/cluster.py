@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -76,7 +77,8 @@ def cluster(kubeconfig: Path | None, context: str | None) -> Iterator[Cluster]:
     try:
         settings = client.Configuration()
         config.load_kube_config(  # type: ignore[no-untyped-call]
-            config_file=None if kubeconfig is None else str(kubeconfig),
+            # The client reads KUBECONFIG when it is imported, which may have been before it was set.
+            config_file=os.environ.get("KUBECONFIG") if kubeconfig is None else str(kubeconfig),
             context=context,
             client_configuration=settings,
             persist_config=False,

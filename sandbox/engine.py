@@ -19,7 +19,7 @@ from typing import IO, Any
 
 import psutil
 
-from sandbox import files, interrupts, kubeconfig, locks, pendings, places, processes, stackfile
+from sandbox import diagnostics, files, interrupts, kubeconfig, locks, pendings, places, processes, stackfile
 from sandbox.errors import EngineError
 from sandbox.host import shim
 from sandbox.layout import Layout
@@ -224,7 +224,7 @@ class Engine:
                 raise
             done = subprocess.CompletedProcess(command, process.returncode, _text(out), _text(errors))
         if check and done.returncode != 0:
-            said = [line for line in (done.stdout + done.stderr).strip().splitlines() if " from $PATH at " not in line]
+            said = diagnostics.of(done.stdout + done.stderr)
             raise EngineError(
                 f"pulumi {arguments[0]} failed (status {done.returncode}).",
                 remedy="pulumi says why." if capture else "pulumi said why above.",
