@@ -9,7 +9,9 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
+from cli import bench_page
 from cli.output import MISUSED, WRONG, err, fail, out, print_json, print_table
+from cli.page import put
 from cli.server import load
 from sandbox.bench import results
 from sandbox.bench.forms import FORMS
@@ -38,11 +40,16 @@ def bench(
         str | None, typer.Option(metavar="NAMES|all", help=f"Also set forms side by side: {', '.join(FORMS)}.")
     ] = None,
     preview: Annotated[bool, typer.Option("--preview", help="Also preview the stack against raw objects.")] = False,
+    docs: Annotated[
+        Path | None, typer.Option("--docs", metavar="FILE", help="Also write the figures between the file's markers.")
+    ] = None,
 ) -> None:
     """Measure our templates against the proposal's layouts and plain claims, on the real scheduler. About 3 minutes."""
     plan = _plan(quick, servers, repeat, forms, preview)
     if svg is not None and not svg.resolve().parent.is_dir():
         fail(f"--svg {svg}: there is no such folder. Name a file in a folder that is there.", MISUSED)
+    if docs is not None and not (docs.is_file() and bench_page.BEGIN in docs.read_text(encoding="utf-8")):
+        fail(f"--docs {docs}: no file with {bench_page.BEGIN.strip()} in it. Name docs/bench.md.", MISUSED)
     kind = Kind.of(load(SERVER), OPENFUYAO)
     try:
         found = run(kind, plan, ConsoleReport(err))
@@ -56,6 +63,8 @@ def bench(
             svg.write_text(results.chart(found["attempts"], found["versions"]["kubernetes"]), encoding="utf-8")
         except OSError as error:
             fail(f"--svg {svg}: {error.strerror}. Name a file that can be written.", MISUSED)
+    if docs is not None:
+        put(docs, bench_page.BEGIN, bench_page.END, bench_page.figures(found))
     if as_json:
         print_json(found)
     else:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
+from cli import page as page_
 from cli.proofs_page import markdown
 from topology.model import Server
 from topology.orders import ORDERS, slice_order
@@ -55,12 +56,7 @@ def figures(server: Server, settings: dict[tuple[str, Nodes], Setting]) -> str:
 
 def put(page: Path, text: str) -> None:
     """The page with the text between its markers. ValueError where it has none."""
-    old = page.read_text(encoding="utf-8")
-    before, begin, rest = old.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end:
-        raise ValueError(f"it has no {BEGIN.strip()} with a {END.strip()} after it")
-    page.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}", encoding="utf-8")
+    page_.put(page, BEGIN, END, text)
 
 
 def _simulate(job: Job) -> Result:

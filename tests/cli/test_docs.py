@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
+from cli import bench_page
 from cli.fragmentation_page import BEGIN, END, SETTINGS, figures, put, strategy_row
 from cli.main import app
+from cli.page import put as put_between
 from cli.proofs_page import proofs_page
 from settings.proofs import read_proofs
 from settings.servers import shipped_names
@@ -94,3 +96,31 @@ def test_why_tells_the_form_its_costs_and_those_of_the_others() -> None:
     told = run("claims", "compile", "box16", "--count", "12", "--why").stdout
     for words in ("windows-by-node", "188", "units:", "if the driver published a group of four"):
         assert words in told
+
+
+def test_the_bench_writes_its_figures_between_the_markers_and_leaves_the_text(tmp_path: Path) -> None:
+    spread = {"median": 1.5, "min": 1.0, "max": 1234.0}
+    ratios = {"attempt": 0.004, "filter": 0.003}
+    attempt = {
+        "count": 12,
+        "state": "must fail",
+        "form": "compiled",
+        "ended": "unschedulable",
+        "attempt_ms": spread,
+        "filter_ms": spread,
+        "to_proposal": ratios,
+    }
+    found = {
+        "versions": {"kubernetes": "v1.37.2"},
+        "machine": {"cpus": 2, "load_before": 0.1, "load_after": 0.9},
+        "attempts": [attempt],
+        "bursts": [],
+    }
+    page = tmp_path / "bench.md"
+    page.write_text(f"by hand\n{bench_page.BEGIN}old\n{bench_page.END}by hand too\n")
+    put_between(page, bench_page.BEGIN, bench_page.END, bench_page.figures(found))
+    text = page.read_text()
+    assert text.startswith("by hand\n")
+    assert text.endswith("by hand too\n")
+    assert "old" not in text
+    assert "| 12 | must fail | ours | unschedulable | 1.5 (1–1,234) | 1.5 (1–1,234) | 0.004 |  |  |" in text
