@@ -23,7 +23,8 @@ def figures(found: dict[str, Any]) -> str:
     said = found.get("preview", {"skipped": ""})
     if "skipped" not in said:
         parts.append(
-            f"### Preview\n\nThe production stack's ring {_spread(said['stack_s'])} s, its {said['objects']} objects raw "
+            "### Preview\n\n"
+            f"The production stack's ring {_spread(said['stack_s'])} s, its {said['objects']} objects raw "
             f"{_spread(said['raw_s'])} s: {said['to_raw']} ×.\n"
         )
     return "\n".join(parts)
