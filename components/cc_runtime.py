@@ -101,7 +101,7 @@ class CcRuntime(pulumi.ComponentResource):
             ),
         )
         until_ready = cc_hooks.until_ready(args.access, f"{name}-ready", NAME, sorted(args.nodes), args.wait_timeout)
-        metadata: pulumi.Output[Any] = runtime.metadata  # type: ignore[attr-defined]  # the SDK declares none
+        metadata: pulumi.Output[Any] = runtime.metadata
         self.ready = pulumi.Stash(
             f"{name}-ready",
             # What has to be waited for: another CcRuntime of the same name, or other nodes.
