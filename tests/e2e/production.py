@@ -126,7 +126,13 @@ class Production:
 
     def node_labels(self) -> dict[str, dict[str, str]]:
         with self.workload() as api:
-            return {node.metadata.name: node.metadata.labels for node in client.CoreV1Api(api).list_node().items}
+            core: Any = client.CoreV1Api(api)
+            return {node.metadata.name: node.metadata.labels for node in core.list_node().items}
+
+    def names(self, side: str, api_class: str, method: str) -> set[str]:
+        """Of all objects of a kind."""
+        with getattr(self, side)() as api:
+            return {one.metadata.name for one in getattr(getattr(client, api_class)(api), method)().items}
 
 
 def prepare(pair: Pair, folder: Path) -> Production:
