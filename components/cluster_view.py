@@ -1,4 +1,4 @@
-"""What the hooks of the confidential runtime see of a cluster: a few lists, read and never written."""
+"""What the hooks of the confidential runtime, and a verification, see of a cluster: read and never written."""
 
 from __future__ import annotations
 
@@ -82,6 +82,25 @@ class View:
     def runtime_classes(self) -> list[str]:
         """Their names."""
         return [str(one["metadata"]["name"]) for one in self._list(client.NodeV1Api(self._api).list_runtime_class)]
+
+    def get(self, path: str) -> Object | None:
+        """What is at a path of the API, None if there is nothing, nor the kind of it."""
+        try:
+            response: Any = self._api.call_api(
+                path,
+                "GET",
+                header_params={"Accept": "application/json"},
+                auth_settings=["BearerToken"],
+                _preload_content=False,
+                _return_http_data_only=True,
+                _request_timeout=ANSWER_WITHIN,
+            )
+        except ApiException as error:
+            if error.status == 404:
+                return None
+            raise
+        found: Object = json.loads(response.data)
+        return found
 
     def _list(self, call: Any, **selector: str) -> list[Object]:
         # The raw answer: the client's models would rename every key.
