@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
@@ -13,6 +13,7 @@ from cryptography import x509
 from rich.text import Text
 
 from cli.output import DONE, MISUSED, WRONG, fail, out, print_json
+from components.verify.finding import State
 from components.verify.verification import Asked, Group
 from components.verify.verification import verify as judged
 from sandbox import places
@@ -25,7 +26,7 @@ PAUSE = 5.0
 
 # Whatever has expired since the stack was deployed is to be found and not to be refused.
 _ANY_DAY = datetime(2000, 1, 1, tzinfo=UTC)
-_COLOURS = {"ok": "green", "failed": "bold red", "unknown": "yellow"}
+_COLOURS: Mapping[State, str] = {"ok": "green", "failed": "bold red", "unknown": "yellow"}
 
 
 def verify(

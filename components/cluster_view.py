@@ -85,20 +85,15 @@ class View:
 
     def get(self, path: str) -> Object | None:
         """What is at a path of the API, None if there is nothing, nor the kind of it."""
-        try:
-            response: Any = self._api.call_api(
-                path,
-                "GET",
-                header_params={"Accept": "application/json"},
-                auth_settings=["BearerToken"],
-                _preload_content=False,
-                _return_http_data_only=True,
-                _request_timeout=ANSWER_WITHIN,
-            )
-        except ApiException as error:
-            if error.status == 404:
-                return None
-            raise
+        api: Any = self._api
+        accept = {"Accept": "application/json"}
+        request = api.param_serialize("GET", path, header_params=accept, auth_settings=["BearerToken"])
+        response = api.call_api(*request, _request_timeout=ANSWER_WITHIN)
+        response.read()
+        if response.status == 404:
+            return None
+        if response.status != 200:
+            raise ApiException(http_resp=response)
         found: Object = json.loads(response.data)
         return found
 

@@ -61,7 +61,7 @@ def _one(spec: Mapping[str, Any], namespace: str, seen: Snapshot) -> Iterator[Fi
         yield ok(check, f"{NAME} is the only one in {namespace}, and its spec the declared one.")
 
 
-def _without_secret_names(live: Mapping[str, Any], declared: Mapping[str, Any]) -> Any:
+def _without_secret_names(live: Any, declared: Any) -> Any:
     """The live spec, where a name made of a secret's public half is taken for the declared one if its stem fits.
 
     Here nobody has the secret, so the digits at the end of the name cannot be computed.
@@ -115,18 +115,18 @@ def _resources(
             continue
         files = files_of(found)
         for key, one in sorted(keys.items()):
-            what = _resource(f"kbs:///default/{secret}/{key}", files.get(key), one.form == "imageKey")
-            if what is None and one.secret is None and files[key] != declared[secret][key]:
-                what = f"kbs:///default/{secret}/{key} is not what is declared."
-            if what is None:
+            wrong = _resource(f"kbs:///default/{secret}/{key}", files.get(key), image_key=one.form == "imageKey")
+            if wrong is None and one.secret is None and files[key] != declared[secret][key]:
+                wrong = f"kbs:///default/{secret}/{key} is not what is declared."
+            if wrong is None:
                 right += 1
             else:
-                yield failed(check, what, AGAIN)
+                yield failed(check, wrong, AGAIN)
     if right:
         yield ok(check, f"{right} of kbs:///default are there, none of them empty.")
 
 
-def _resource(uri: str, value: bytes | None, image_key: bool) -> str | None:
+def _resource(uri: str, value: bytes | None, *, image_key: bool) -> str | None:
     if value is None:
         return f"{uri} is not in its Secret."
     if not value:
@@ -194,7 +194,8 @@ def _policy_file(kbs: KbsSettings) -> str:
 
 
 def _source(volume: Object) -> str | None:
-    return at(volume, "configMap", "name") or at(volume, "secret", "secretName")
+    found: str | None = at(volume, "configMap", "name") or at(volume, "secret", "secretName")
+    return found
 
 
 def _read_as(deployment: Object, volume: str, one: Input, file: str) -> bool:

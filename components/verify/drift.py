@@ -14,12 +14,13 @@ _EMPTY: tuple[Any, ...] = ({}, [], None, False)
 
 def differences(declared: Any, live: Any) -> list[str]:
     """Phrases such as "config.payloadImage is a, not b", in the order of the paths."""
-    return [f"{path} is {_shown(now)}, not {_shown(wanted)}" for path, wanted, now in _walk("", declared, live)]
+    return [f"{path} {_said(wanted, now)}" for path, wanted, now in _walk("", declared, live)]
 
 
 def _walk(path: str, declared: Any, live: Any) -> Iterator[tuple[str, Any, Any]]:
     declared, live = _plain(declared), _plain(live)
-    if isinstance(declared, Mapping) and isinstance(live, Mapping):
+    if isinstance(declared or live, Mapping) and isinstance(live or declared, Mapping):
+        declared, live = declared or {}, live or {}
         for key in sorted({*declared, *live}):
             yield from _walk(f"{path}.{key}" if path else key, declared.get(key), live.get(key))
     elif _is_list(declared) and _is_list(live) and len(declared) == len(live):
@@ -27,6 +28,14 @@ def _walk(path: str, declared: Any, live: Any) -> Iterator[tuple[str, Any, Any]]
             yield from _walk(f"{path}[{index}]", wanted, now)
     elif declared != live:
         yield path, declared, live
+
+
+def _said(wanted: Any, now: Any) -> str:
+    if now is None:
+        return "is missing"
+    if wanted is None:
+        return f"is {_shown(now)}, and nothing is declared"
+    return f"is {_shown(now)}, not {_shown(wanted)}"
 
 
 def _plain(value: Any) -> Any:
@@ -49,8 +58,8 @@ def _is_list(value: Any) -> bool:
 
 
 def _shown(value: Any) -> str:
-    if value is None:
-        return "not there"
-    if isinstance(value, Mapping) or _is_list(value):
-        return "something else" if value else "empty"
+    if _is_list(value):
+        return f"a list of {len(value)}"
+    if isinstance(value, Mapping):
+        return "a mapping"
     return repr(value) if value == "" else str(value)

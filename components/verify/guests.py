@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from components import rim
@@ -24,7 +25,7 @@ def judge_workloads(workloads: Sequence[Workload], seen: Snapshot) -> list[Findi
     found = []
     for one in workloads:
         check = f"workload {one.namespace}/{one.name}"
-        found += looked(check, lambda one=one, check=check: _workload(one, check, seen))
+        found += looked(check, partial(_workload, one, check, seen))
     return found
 
 
@@ -55,14 +56,14 @@ def judge_asked_for(fence: Fence, namespace: str, seen: Snapshot) -> list[Findin
                 found.append(_elsewhere(check, one))
             else:
                 uri = one.signature_policy_uri
-                found += looked(check, lambda check=check, uri=uri: _signed(check, uri, namespace, seen))
+                found += looked(check, partial(_signed, check, uri, namespace, seen))
         if one.registry_auth_uri is not None:
             check = f"registry of {name}"
             if kbs is None or one.kbs_url not in {None, kbs.url}:
                 found.append(_elsewhere(check, one))
             else:
                 uri = one.registry_auth_uri
-                found += looked(check, lambda check=check, uri=uri: _registry(check, uri, namespace, seen))
+                found += looked(check, partial(_registry, check, uri, namespace, seen))
     keys = kbs.resources.items() if kbs is not None else ()
     uris = [
         f"{_URI}{_REPOSITORY}/{secret}/{key}"
@@ -72,7 +73,7 @@ def judge_asked_for(fence: Fence, namespace: str, seen: Snapshot) -> list[Findin
     ]
     for uri in uris:
         check = "key of an encrypted image"
-        found += looked(check, lambda check=check, uri=uri: _image_key(check, uri, namespace, seen))
+        found += looked(check, partial(_image_key, check, uri, namespace, seen))
     return found
 
 

@@ -174,8 +174,8 @@ def _deployment(operator: Operator, seen: Snapshot) -> Iterator[Finding]:
     yield from judge_deployment(check, found, where, {"manager": operator.image})
     if found is None or not operator.env:
         return
-    containers = at(found, "spec", "template", "spec", "containers") or ({},)
-    there = {one["name"]: one.get("value") for one in containers[0].get("env") or ()}
+    containers = at(found, "spec", "template", "spec", "containers") or ()
+    there = {one["name"]: one.get("value") for container in containers for one in container.get("env") or ()}
     wrong = sorted(name for name, value in operator.env.items() if there.get(name) != value)
     for name in wrong:
         what = f"{name} is {there.get(name) or 'not set'}, and {operator.env[name]} is declared."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -21,7 +21,7 @@ from components.verify.guests import judge_asked_for, judge_attestation, judge_w
 from components.verify.operators import Operator, judge_operator
 from components.verify.reading import Want, add, snapshot
 from components.verify.runtime import judge_runtime
-from components.verify.snapshot import HiddenError, Snapshot, files_of
+from components.verify.snapshot import HiddenError, Object, Snapshot, files_of
 from settings.cluster import Cluster
 from settings.fence import Fence
 from settings.kbs import KbsSettings
@@ -169,7 +169,7 @@ def _named(seen: Snapshot, namespace: str) -> Sequence[str]:
     return names_in(config.get("spec") or {})[1] if config is not None else ()
 
 
-def _secrets(seen: Snapshot, namespace: str) -> Sequence[Mapping[str, object]]:
+def _secrets(seen: Snapshot, namespace: str) -> Sequence[Object]:
     try:
         return seen.all("Secret", namespace)
     except HiddenError:
