@@ -17,7 +17,7 @@ def thing(kind: str, name: str, namespace: str = "", **fields: Any) -> dict[str,
     return {"kind": kind, "metadata": metadata | fields.pop("metadata", {}), **fields}
 
 
-def secret(name: str, namespace: str = NAMESPACE, **files: bytes) -> dict[str, Any]:
+def secret(name: str, files: Mapping[str, bytes], namespace: str = NAMESPACE) -> dict[str, Any]:
     data = {key: base64.b64encode(value).decode() for key, value in files.items()}
     return thing("Secret", name, namespace, data=data)
 

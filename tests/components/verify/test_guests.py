@@ -28,7 +28,7 @@ def fence(**workload: str) -> Fence:
 
 def said(check: str, changes: dict[str, dict[str, bytes]] | None = None, **workload: str) -> list[str]:
     held = KEYS | (changes or {})
-    objects: list[Any] = [secret(name, **files) for name, files in held.items() if files]
+    objects: list[Any] = [secret(name, files) for name, files in held.items() if files]
     objects.append(thing("KbsConfig", "kbsconfig", NAMESPACE, spec={"kbsSecretResources": sorted(held)}))
     return lines(judge_asked_for(fence(**workload), NAMESPACE, snapshot(*objects)), check)
 
@@ -97,6 +97,6 @@ def test_the_key_of_an_encrypted_image_has_32_bytes() -> None:
 
 
 def test_a_secret_that_the_kbs_config_does_not_name_is_not_served() -> None:
-    objects = [secret("tenant-a", **{"image-key": bytes(32)}), thing("KbsConfig", "kbsconfig", NAMESPACE, spec={})]
+    objects = [secret("tenant-a", {"image-key": bytes(32)}), thing("KbsConfig", "kbsconfig", NAMESPACE, spec={})]
     (found,) = lines(judge_asked_for(fence(), NAMESPACE, snapshot(*objects)), "key of an encrypted image")
     assert "the KbsConfig does not name Secret tenant-a" in found

@@ -97,7 +97,7 @@ def test_a_pull_secret_has_to_be_there_and_to_be_named_by_the_account() -> None:
     operator = Operator(**{**vars(OPERATOR), "pull_secrets": ["registry"]})
     named = thing("ServiceAccount", "account", NAMESPACE, imagePullSecrets=[{"name": "registry"}])
     forgetful = thing("ServiceAccount", "account", NAMESPACE)
-    held = secret("registry")
+    held = secret("registry", {})
     there = "ok: registry is there and named by account; what is in it is not tried."
     assert said("pull secrets", held, named, operator=operator) == [there]
     absent = f"failed: there is no Secret registry in {NAMESPACE}."
