@@ -7,13 +7,19 @@ import json
 import runpy
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pulumi
 import yaml
 from pulumi.runtime import mocks, rpc, settings, stack
 from pulumi.runtime.config import CONFIG
+
+from components.trustee.keys import CA_CERTIFICATE, new_authority, new_keys
+from settings.secrets import key_of
+from settings.trustee_operator import NAMESPACE
 
 ROOT = Path(__file__).parents[2]
 
@@ -103,15 +109,31 @@ def record(program: Callable[[], Any], stack_name: str = "dev") -> Recorded:
 
 
 def record_stack(path: Path) -> Recorded:
-    """What `__main__.py` registers for a stack file, given to it as the engine would."""
-    config = yaml.safe_load(path.read_text())["config"]
+    """What `__main__.py` registers for a stack file, given to it as the engine would, with keys as a user makes them.
+
+    The KBS is not waited for: there is no cluster.
+    """
+    config = as_engine(yaml.safe_load(path.read_text())["config"])
+    keys = keys_for(path)
     before = CONFIG.get()
-    pulumi.runtime.set_all_config(as_engine(config))
+    pulumi.runtime.set_all_config(config | keys, list(keys))
     try:
         name = path.stem.removeprefix("Pulumi.")
-        return record(lambda: runpy.run_path(str(ROOT / "__main__.py"), run_name="__main__"), name)
+        with mock.patch("components.fence.until_ready"):
+            return record(lambda: runpy.run_path(str(ROOT / "__main__.py"), run_name="__main__"), name)
     finally:
-        CONFIG.set(before)
+        pulumi.runtime.set_all_config(before, [])
+
+
+def keys_for(path: Path) -> dict[str, str]:
+    """What `ringfence fence keys` would put into the stack file, if it has a key broker."""
+    kbs = yaml.safe_load(path.read_text())["config"].get("ringfence:fence", {}).get("kbs")
+    if kbs is None:
+        return {}
+    now = datetime.now(UTC)
+    authority = new_authority(now)
+    made = new_keys(authority, [kbs["address"]["host"]], NAMESPACE, kbs["token"]["broker"], now)
+    return {key_of(name): value for name, value in {**made, CA_CERTIFICATE: authority.certificate}.items()}
 
 
 def as_engine(config: dict[str, Any]) -> dict[str, str]:

@@ -12,6 +12,7 @@ from settings.errors import SettingsError
 from settings.load import read
 from tests.settings.files import GONE, stack_file
 
+KEYS = "ringfence:cluster, ringfence:ring, ringfence:fence"
 CASES: list[dict[str, Any]] = yaml.safe_load((Path(__file__).parent / "problems.yaml").read_text())
 
 
@@ -52,8 +53,11 @@ def test_no_message_is_pydantics_own(tmp_path: Path) -> None:
     ("text", "line"),
     [
         ("config: [", "line 1: is no YAML. Correct it there."),
-        ("name: x", "config: is missing. Write config: with keys ringfence:cluster, ringfence:ring below."),
-        ("", "config: is missing. Write config: with keys ringfence:cluster, ringfence:ring below."),
+        (
+            "name: x",
+            "config: is missing. Write config: with keys ringfence:cluster, ringfence:ring, ringfence:fence below.",
+        ),
+        ("", "config: is missing. Write config: with keys ringfence:cluster, ringfence:ring, ringfence:fence below."),
     ],
 )
 def test_a_file_that_is_no_stack_file_is_told_as_such(tmp_path: Path, text: str, line: str) -> None:
