@@ -143,7 +143,6 @@ def test_a_healthy_stack_is_ok_and_what_is_not_seen_from_here_is_said_to_be_unkn
     done = command(live, "--ca", ca)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "failed" not in done.stdout.replace("0 failed", "")
-    print(done.stdout)
     found = json.loads(command(live, "--ca", ca, "--json").stdout)
     assert found["failed"] is False
     unknown = [one["check"] for one in found["findings"] if one["state"] == "unknown"]
@@ -178,23 +177,6 @@ def test_a_runtime_class_that_is_gone(live: Live) -> None:
         found = live.failed()
         told(found, "confidential nodes", "has no RuntimeClass kata-qemu-virtcca", "cc-operator-daemon-install")
         assert len(found) == 1
-
-
-def test_a_node_that_is_not_ready(live: Live) -> None:
-    def condition(status: str) -> Any:
-        # Of a type that the simulated kubelet writes too, a little later.
-        found = live.workload.get("/api/v1/nodes", "confidential-0")
-        assert found is not None
-        others = [one for one in found["status"]["conditions"] if one["type"] != "Ready"]
-        ready = {"type": "Ready", "status": status, "reason": "Test", "message": "container runtime is down"}
-        return {"status": {"conditions": [*others, ready]}}
-
-    live.workload.merge(f"{NODE}/status", condition("False"))
-    try:
-        told(live.failed(), "confidential nodes", "confidential-0: the node is not Ready", "systemctl")
-    finally:
-        live.workload.merge(f"{NODE}/status", condition("True"))
-        live.healthy()
 
 
 def test_an_operator_that_is_scaled_to_nothing(live: Live) -> None:

@@ -92,6 +92,15 @@ def test_each_trouble_of_the_nodes_is_a_line() -> None:
     assert any("the cluster has no RuntimeClass" in one for one in found)
 
 
+def test_a_node_that_is_not_ready_is_told_with_its_kubelets_words() -> None:
+    """Only here: in the sandbox the simulated kubelet puts the condition right at once."""
+    down = node("b")
+    down["status"]["conditions"] = [{"type": "Ready", "status": "False", "message": "container runtime is down"}]
+    assert said("confidential nodes", cc_runtime(), node("a"), down, *CLASSES) == [
+        "failed: b: the node is not Ready: container runtime is down."
+    ]
+
+
 @pytest.mark.parametrize(
     ("image", "wanted"),
     [
