@@ -1,4 +1,4 @@
-"""What the hooks of the confidential runtime see of a cluster: a few lists, read and never written."""
+"""What the hooks of the confidential runtime, and a verification, see of a cluster: read and never written."""
 
 from __future__ import annotations
 
@@ -83,9 +83,26 @@ class View:
         """Their names."""
         return [str(one["metadata"]["name"]) for one in self._list(client.NodeV1Api(self._api).list_runtime_class)]
 
+    def get(self, path: str) -> Object | None:
+        """What is at a path of the API, None if there is nothing, nor the kind of it."""
+        api: Any = self._api
+        accept = {"Accept": "application/json"}
+        request = api.param_serialize("GET", path, header_params=accept, auth_settings=["BearerToken"])
+        response = api.call_api(*request, _request_timeout=ANSWER_WITHIN)
+        response.read()
+        if response.status == 404:
+            return None
+        if response.status != 200:
+            raise ApiException(http_resp=response)
+        found: Object = json.loads(response.data)
+        return found
+
     def _list(self, call: Any, **selector: str) -> list[Object]:
         # The raw answer: the client's models would rename every key.
         response = call(_preload_content=False, _request_timeout=ANSWER_WITHIN, **selector)
+        # Not looked at by the client where the answer is asked for raw.
+        if response.status != 200:
+            raise ApiException(status=response.status, reason=response.reason)
         items: list[Object] = json.loads(response.data)["items"]
         return items
 

@@ -50,8 +50,11 @@ def secrets_of(stack: Stack) -> Mapping[str, Secret]:
     return found
 
 
-def read(path: Path) -> Stack:
-    """The stack that a stack file describes. SettingsError tells every problem at once."""
+def read(path: Path, today: datetime | None = None) -> Stack:
+    """The stack that a stack file describes. SettingsError tells every problem at once.
+
+    today: with a time zone; another day than this one, by which it is judged what has expired.
+    """
     try:
         data = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
@@ -66,7 +69,7 @@ def read(path: Path) -> Stack:
     if not isinstance(config, dict):
         problem = Problem("config", "is missing.", f"Write config: with keys {', '.join(_KEYS)} below.")
         raise SettingsError([problem], path.name)
-    return _parse({name: config[f"{PROJECT}:{name}"] for name in _given(config)}, path.name)
+    return _parse({name: config[f"{PROJECT}:{name}"] for name in _given(config)}, path.name, today)
 
 
 def _given(config: Mapping[str, Any]) -> list[str]:
@@ -74,13 +77,13 @@ def _given(config: Mapping[str, Any]) -> list[str]:
     return [key.removeprefix(prefix) for key in config if key.startswith(prefix)]
 
 
-def _parse(data: Mapping[str, Any], source: str) -> Stack:
+def _parse(data: Mapping[str, Any], source: str, today: datetime | None = None) -> Stack:
     try:
         # By way of JSON, where strict means what a reader of the file expects: "1" is no number, a list is a list.
         stack = Stack.model_validate_json(json.dumps(data, default=str), strict=True)
     except ValidationError as error:
         raise SettingsError(problems(error, Stack), source) from None
-    found = judge(stack, datetime.now(UTC))
+    found = judge(stack, today or datetime.now(UTC))
     if found:
         raise SettingsError(found, source)
     return stack
