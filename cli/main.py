@@ -6,6 +6,7 @@ import typer
 
 from cli import claims, sandbox, topo
 from cli.bench import bench
+from cli.preview_report import preview_report
 from cli.simulate import simulate
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
@@ -14,6 +15,7 @@ app.add_typer(claims.app, name="claims")
 app.command()(simulate)
 app.add_typer(sandbox.app, name="sandbox")
 app.command()(bench)
+app.command("preview-report")(preview_report)
 
 
 @app.callback()
