@@ -119,12 +119,12 @@ def down(
 @app.command()
 def tools(
     oracles: Annotated[
-        bool, typer.Option("--oracles", help="Also the scheduler's allocators, which tests need.")
+        bool, typer.Option("--oracles", help="Also what only tests need: the scheduler's allocators, actionlint.")
     ] = False,
 ) -> None:
     """Say which programs the sandbox runs, from PATH or built from the pinned modules; build what is missing."""
     with _clear_errors():
-        found = toolchain.ensure(ConsoleReport(err), programs=pins.PROGRAMS + (pins.ORACLES if oracles else ()))
+        found = toolchain.ensure(ConsoleReport(err), programs=pins.PROGRAMS + (pins.ORACLES + pins.LINTERS if oracles else ()))
     for name, path in sorted(found.items()):
         out.print(f"{name}  {path}", markup=False)
 

@@ -83,7 +83,7 @@ class Change:
 
         Without a name of its own it is the program's.
         """
-        side = self.old if before or not self.new else self.new
+        side = self.old if (before and self.old) or not self.new else self.new
         found, namespace = at(side, "metadata", "name"), at(side, "metadata", "namespace")
         if not isinstance(found, str):
             return self.logical
@@ -149,6 +149,11 @@ def at(value: Any, *path: str) -> Any:
 
 def differences(old: Any, new: Any, path: Path = ()) -> Iterator[Difference]:
     """The fields that differ, the deepest that tell it, in the order of their paths."""
+    # Down to the fields also where all of a mapping comes or goes: what an annotation means is told by its key.
+    if isinstance(old, Mapping) and new is None:
+        new = {}
+    if isinstance(new, Mapping) and old is None:
+        old = {}
     if isinstance(old, Mapping) and isinstance(new, Mapping):
         for key in sorted(old.keys() | new.keys()):
             yield from differences(old.get(key), new.get(key), (*path, key))

@@ -29,6 +29,8 @@ _OPS: Mapping[str, Op] = {
 _NO_OBJECT = re.compile(r"pulumi:pulumi:")
 # Of no interest to who reads a pull request: where programs were found on the machine that ran the preview.
 _NOISE = re.compile(r" from \$PATH at |is expected to have version|Preview creation failed due to immutable fields")
+# What pulumi adds to an error that it has told, or to a finding.
+_ECHO = re.compile(r"^(preview failed|an unhandled error occurred: Program exited with non-zero exit code: \d+)$")
 _CANNOT_DECIDE = re.compile(r"can't run policy .* during preview|could not decide|cannot decide", re.I | re.S)
 _PROVIDER = "pulumi:providers:"
 
@@ -64,9 +66,15 @@ def read_preview(text: str) -> Preview:
         ),
         findings=tuple(dict.fromkeys(findings)),
         packs=ended,
-        errors=tuple(sorted({message for severity, message in shown if severity == "error"})),
+        errors=_errors([message for severity, message in shown if severity == "error"], findings),
         warnings=tuple(sorted({message for severity, message in shown if severity == "warning"})),
     )
+
+
+def _errors(messages: list[str], findings: list[Finding]) -> tuple[str, ...]:
+    own = {message for message in messages if not _ECHO.match(message)}
+    told = own or any(finding.level is Level.MANDATORY for finding in findings)
+    return tuple(sorted(own if told else set(messages)))
 
 
 def _parts(text: str) -> tuple[list[Mapping[str, Any]], list[Mapping[str, Any]], tuple[str, ...] | None]:

@@ -22,6 +22,9 @@ MARKER = "<!-- ringfence preview-report -->"
 LIMIT = 65_536
 """Characters that GitHub takes as a comment; GitLab takes more."""
 
+_SHORTENED = "_Details are left out: the comment would be too long. The job that made it has all of it._"
+_CUT = "\n\n**Cut here: the comment would be too long. The job that made it has all of it.**\n"
+
 _FIELDS = 12
 """Fields of one object that are told one by one."""
 _OPEN = 4
@@ -35,7 +38,7 @@ _COUNTS = {Op.CREATE: "to add", Op.UPDATE: "to change", Op.REPLACE: "to replace"
 
 @dataclass(frozen=True)
 class Part:
-    """One piece of a comment. weight: the heavier, the sooner it is left out, 0 last. short: what stands for it then."""
+    """One piece of a comment. weight: the heavier, the sooner left out, 0 last. short: what stands for it then."""
 
     text: str
     weight: int = 0
@@ -78,28 +81,24 @@ def render(sections: Sequence[Section], limit: int = LIMIT) -> str:
     """The comment, at most `limit` characters, its sections in the order of the stacks' names."""
     parts = [part for one in sorted(sections, key=lambda one: one.stack) for part in one.parts]
     text = _joined(parts)
+    if len(text) <= limit:
+        return text
+    length = len(text) + len(_SHORTENED) + 2
     for weight in sorted({part.weight for part in parts if part.weight}, reverse=True):
-        # The last first: stacks that come early in the alphabet are not more important, but one must begin.
-        for index in range(len(parts) - 1, -1, -1):
-            if len(text) <= limit:
-                return text
-            if parts[index].weight == weight:
-                parts[index] = Part(parts[index].short or "_Left out: the comment would be too long._")
-                text = _joined(parts)
+        # The last first: a comment is read from its beginning.
+        for index in reversed(range(len(parts))):
+            if length > limit and parts[index].weight == weight:
+                length -= len(parts[index].text) - len(parts[index].short)
+                parts[index] = Part(parts[index].short)
+    text = _joined([*parts, Part(_SHORTENED)])
     if len(text) <= limit:
         return text
     # Only headings and dangers are left, and still too much. Whole lines, so that nothing stays open.
-    note = "\n\n**Cut here: the comment would be too long. The job that made it has all of it.**\n"
-    kept = text[: limit - len(note)].rpartition("\n")[0]
-    return kept + note
+    return text[: limit - len(_CUT)].rpartition("\n")[0] + _CUT
 
 
 def _joined(parts: Iterable[Part]) -> str:
-    lines: list[str] = []
-    for part in parts:
-        if part.text and (not lines or part.text != lines[-1]):
-            lines.append(part.text)
-    return "\n\n".join([MARKER, *lines]) + "\n"
+    return "\n\n".join([MARKER, *(part.text for part in parts if part.text)]) + "\n"
 
 
 def _verdict(preview: Preview) -> str:
