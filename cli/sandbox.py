@@ -124,7 +124,8 @@ def tools(
 ) -> None:
     """Say which programs the sandbox runs, from PATH or built from the pinned modules; build what is missing."""
     with _clear_errors():
-        found = toolchain.ensure(ConsoleReport(err), programs=pins.PROGRAMS + (pins.ORACLES + pins.LINTERS if oracles else ()))
+        wanted = pins.PROGRAMS + (pins.ORACLES + pins.LINTERS if oracles else ())
+        found = toolchain.ensure(ConsoleReport(err), programs=wanted)
     for name, path in sorted(found.items()):
         out.print(f"{name}  {path}", markup=False)
 
