@@ -126,6 +126,7 @@ def environment(step: Step, deployed: Deployed, clone: Path, stand_in: Path) -> 
         "RINGFENCE_NOTE_TOKEN": "a-token",
         "GITHUB_STEP_SUMMARY": str(clone.parent / "summary.md"),
         "STAND_IN": str(stand_in),
+        "HOME": str(clone.parent / "home"),
     }
     own = {
         name: re.sub(r"\$\{\{ *(\S+) *\}\}", lambda found: values[found[1]], str(value))
@@ -151,6 +152,7 @@ def stand_in(tmp_path: Path) -> Path:
 
 def execute(step: Step, deployed: Deployed, clone: Path, stand_in: Path) -> subprocess.CompletedProcess[str]:
     """As GitHub does: bash -e on a file."""
+    (clone.parent / "home").mkdir()
     script = clone.parent / "step.sh"
     script.write_text(step.script)
     env = environment(step, deployed, clone, stand_in)
@@ -166,7 +168,10 @@ def execute(step: Step, deployed: Deployed, clone: Path, stand_in: Path) -> subp
 def test_every_script_runs(step: Step, deployed: Deployed, clone: Path, stand_in: Path) -> None:
     done = execute(step, deployed, clone, stand_in)
     assert done.returncode == 0, f"{done.stdout[-1500:]}\n{done.stderr[-1500:]}"
-    if "--out report-" in step.script:
+    if ".kube" in step.script:
+        written = (clone.parent / "home" / ".kube" / "config").read_text()
+        assert written == deployed.up.sandbox.kubeconfig.read_text()
+    if '--out "report-' in step.script:
         assert "## dev: nothing changes" in (clone / "report-dev.md").read_text()
     if "comment" in step.name and "api" in step.script:
         assert (stand_in / "body").read_text().startswith(MARKER)
