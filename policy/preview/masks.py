@@ -14,7 +14,9 @@ _SHORTEST = 4
 """Characters: what is shorter is too common in sentences to be told from a word."""
 
 MASK = "[secret]"
-_TELLING = re.compile(r"secret|token|passw|pwd|credential|private|auth|kubeconfig|api_?key|proxy|\.pem$", re.I)
+_TELLING = re.compile(
+    r"secret|token|passw|pwd|credential|private|auth|kubeconfig|api_?key|proxy|\.pem$|^parameters$", re.I
+)
 _DATA = frozenset({"data", "stringData", "binaryData"})
 
 
