@@ -64,9 +64,9 @@ def test_no_planted_secret_of_the_recorded_stack_is_in_its_report() -> None:
 T = "ResourceClaimTemplate"
 POD: dict[str, Any] = {"template": {"spec": {"containers": [{"name": "c", "image": "r/i:1"}]}}}
 ROLLED: dict[str, Any] = {"template": {"spec": {"containers": [{"name": "c", "image": "r/i:2"}]}}}
-PLUGIN = {"metadata": {"labels": {"app.kubernetes.io/component": "kubeletplugin"}}}
-DRIVER = named("d", "n", **PLUGIN)
-SELECTED = {"spec": {"config": {"payloadImage": "p:1"}}}
+PLUGIN: dict[str, Any] = {"metadata": {"labels": {"app.kubernetes.io/component": "kubeletplugin"}}}
+DRIVER: dict[str, Any] = named("d", "n", **PLUGIN)
+SELECTED: dict[str, Any] = {"spec": {"config": {"payloadImage": "p:1"}}}
 
 
 @pytest.mark.parametrize(
