@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pulumi
 import pulumi_kubernetes as kubernetes
 
@@ -16,11 +18,11 @@ cluster = kubernetes.Provider(
 moved = kubernetes.Provider("moved", context=context, cluster_identifier="b" if after else "a")
 
 
-def there(**options: object) -> pulumi.ResourceOptions:
+def there(**options: Any) -> pulumi.ResourceOptions:
     return pulumi.ResourceOptions(provider=cluster, **options)
 
 
-def meta(name: str, namespace: str | None = None, **more: object) -> dict[str, object]:
+def meta(name: str, namespace: str | None = None, **more: Any) -> dict[str, Any]:
     return {"name": name, **({"namespace": namespace} if namespace else {}), **more}
 
 
