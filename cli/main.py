@@ -6,6 +6,7 @@ import typer
 
 from cli import claims, fence, pair, policy, sandbox, topo
 from cli.bench import bench
+from cli.preview_report import preview_report
 from cli.simulate import simulate
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
@@ -17,6 +18,7 @@ app.add_typer(fence.app, name="fence")
 sandbox.app.add_typer(pair.app, name="pair")
 app.add_typer(sandbox.app, name="sandbox")
 app.command()(bench)
+app.command("preview-report")(preview_report)
 
 
 @app.callback()

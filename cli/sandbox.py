@@ -119,12 +119,13 @@ def down(
 @app.command()
 def tools(
     oracles: Annotated[
-        bool, typer.Option("--oracles", help="Also the scheduler's allocators, which tests need.")
+        bool, typer.Option("--oracles", help="Also what only tests need: the scheduler's allocators, actionlint.")
     ] = False,
 ) -> None:
     """Say which programs the sandbox runs, from PATH or built from the pinned modules; build what is missing."""
     with clear_errors():
-        found = toolchain.ensure(ConsoleReport(err), programs=pins.PROGRAMS + (pins.ORACLES if oracles else ()))
+        wanted = pins.PROGRAMS + (pins.ORACLES + pins.LINTERS if oracles else ())
+        found = toolchain.ensure(ConsoleReport(err), programs=wanted)
     for name, path in sorted(found.items()):
         out.print(f"{name}  {path}", markup=False)
 

@@ -149,6 +149,19 @@ ORACLES = tuple(_oracle(version) for version in ("0.34", "0.35", "0.36", "0.37")
 """The scheduler's allocator by version of k8s.io/dynamic-resource-allocation: for tests of our replica, not to run."""
 
 
+LINTERS = (
+    Program(
+        name="actionlint",
+        packages={"actionlint": "github.com/rhysd/actionlint/cmd/actionlint"},
+        ldflags="-s -w",
+        minutes=0.5,
+        gigabytes=0.3,
+        accepted=Accepted(("--version",), (1, 7)),
+    ),
+)
+"""What judges the workflow files of ci/: for tests, not to run."""
+
+
 def key(program: Program) -> str:
     """What a build is known by in the cache: everything that decides what comes out, Go's own version excepted."""
     digest = hashlib.sha256()

@@ -18,7 +18,7 @@ def copied_pins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "pins"
 
 
-@pytest.mark.parametrize("program", pins.PROGRAMS + pins.ORACLES, ids=lambda program: program.name)
+@pytest.mark.parametrize("program", pins.PROGRAMS + pins.ORACLES + pins.LINTERS, ids=lambda program: program.name)
 def test_every_program_has_its_pins(program: pins.Program) -> None:
     assert (program.folder / "go.mod").is_file()
     assert (program.folder / "go.sum").is_file()
