@@ -26,8 +26,8 @@ class Facts:
     """Of one host. Sizes are in the unit of their name.
 
     cmdline: the kernel parameters of virtCCA, SMMU and VFIO. processes: those that matter here; None where they cannot
-    be seen. presence: what was looked for → whether it is there. containerd: path of a binary → its version. config: keys
-    of containerd's config.toml, as written there. secure_size, secure_free: MiB of secure memory by NUMA node.
+    be seen. presence: what was looked for → whether it is there. containerd: path of a binary → its version. config:
+    keys of containerd's config.toml, as written there. secure_size, secure_free: MiB of secure memory by NUMA node.
     """
 
     arch: str | None = None

@@ -12,9 +12,9 @@ fact() {
 
 # The first line of a file, as a fact; no line where there is none to be read.
 first_line() {
-    if [ -r "$2" ] && IFS= read -r line <"$2" && [ -n "$line" ]; then
-        fact "$1" "$line"
-    fi 2>/dev/null
+    # Not with `read`: some shells read byte by byte, and files of /proc/sys give nothing after the first.
+    line=$(head -n 1 "$2" 2>/dev/null)
+    if [ -n "$line" ]; then fact "$1" "$line"; fi
 }
 
 # "present" where any of the paths is there, else "absent".

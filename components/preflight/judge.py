@@ -288,7 +288,7 @@ def _distribution(facts: Facts, _: Requirements) -> Iterable[Check]:
     name = "distribution"
     others = [one for one in OTHER_DISTRIBUTIONS if facts.presence.get(one)]
     if others:
-        what = f"{' and '.join(others)} is there, whose containerd the payload does not find."
+        what = f"there is {' and '.join(others)}, whose containerd the payload does not find."
         yield Check(name, "failed", what, "Take a host with plain Kubernetes, such as openFuyao's.")
     elif not all(one in facts.presence for one in OTHER_DISTRIBUTIONS):
         yield Check(name, "unknown", "it could not be seen.", "The payload needs /etc/containerd and /usr/local/bin.")
