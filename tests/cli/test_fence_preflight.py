@@ -1,4 +1,4 @@
-"""`ringfence fence preflight --ssh`: hosts in a table and as data. The ssh on PATH is a stand-in that runs the script."""
+"""`ringfence fence preflight --ssh`: hosts in a table and as data. The ssh on PATH is a stand-in."""
 
 from __future__ import annotations
 

@@ -5,7 +5,6 @@ No container runs in the sandbox, so the log comes from the test, and the pods' 
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
@@ -28,8 +27,10 @@ from tests.e2e.conftest import REPORT
 pytestmark = pytest.mark.real
 
 IMAGE = "registry.example/shell:1"
-PLAYED, ALONE = "played", "alone"
-"""Nodes: kwok plays the kubelet of the one, nobody that of the other."""
+PLAYED, ABSENT = "played", "absent"
+"""Nodes: kwok plays the kubelet of the one; the other is not there, so its pods wait."""
+FULL = "full"
+"""A namespace that has no room for pods."""
 
 
 @pytest.fixture(scope="module")
@@ -41,9 +42,11 @@ def cluster(tmp_path_factory: pytest.TempPathFactory, tools: Mapping[str, Path])
             with client_for(up.kubeconfig) as api:
                 core: Any = client.CoreV1Api(api)
                 room = {"cpu": "64", "memory": "256Gi", "pods": "50"}
-                for name, annotations in ((PLAYED, {"kwok.x-k8s.io/node": "fake"}), (ALONE, {})):
-                    status = {"capacity": room, "allocatable": room}
-                    core.create_node({"metadata": {"name": name, "annotations": annotations}, "status": status})
+                core.create_node({"metadata": {"name": PLAYED}, "status": {"capacity": room, "allocatable": room}})
+                core.create_namespace({"metadata": {"name": FULL}})
+                core.create_namespaced_resource_quota(
+                    FULL, {"metadata": {"name": FULL}, "spec": {"hard": {"pods": "0"}}}
+                )
             yield up
         finally:
             plane.down("preflight", REPORT)
@@ -57,12 +60,12 @@ def api(cluster: plane.Sandbox) -> Iterator[ApiClient]:
 
 def jobs(api: ApiClient) -> list[Any]:
     batch: Any = client.BatchV1Api(api)
-    return list(batch.list_namespaced_job("kube-system").items)
+    return list(batch.list_job_for_all_namespaces().items)
 
 
 def pods(api: ApiClient) -> list[Any]:
     core: Any = client.CoreV1Api(api)
-    return list(core.list_namespaced_pod("kube-system", label_selector=run_jobs.RUN_LABEL).items)
+    return list(core.list_pod_for_all_namespaces(label_selector=run_jobs.RUN_LABEL).items)
 
 
 def nothing_stays(api: ApiClient) -> bool:
@@ -97,17 +100,27 @@ def test_a_node_is_looked_at_by_a_job_that_may_only_read(api: ApiClient, tmp_pat
     assert not security.capabilities.add
     assert security.read_only_root_filesystem
     assert [mount.read_only for mount in container.volume_mounts] == [True], "of the service account there is no token"
-    assert not (pod.spec.host_pid or pod.spec.host_network or pod.spec.host_ipc)
+    assert [pod.spec.host_pid, pod.spec.host_network, pod.spec.host_ipc] == [None] * 3
     assert nothing_stays(api)
 
 
 def test_a_node_whose_pod_never_ends_is_told_in_time_and_the_others_are_judged(api: ApiClient, tmp_path: Path) -> None:
     said = run(root(tmp_path / "host"))
     started = time.monotonic()
-    found = run_jobs.gather(api, [PLAYED, ALONE], IMAGE, "kube-system", 5, lambda *_: said)
+    found = run_jobs.gather(api, [PLAYED, ABSENT], IMAGE, "kube-system", 5, lambda *_: said)
     assert time.monotonic() - started < 25
-    assert found == {PLAYED: GOOD_FACTS, ALONE: "after 5 s its pod is still Pending."}
-    assert len(jobs(api)) == 0
+    assert found == {PLAYED: GOOD_FACTS, ABSENT: "after 5 s its pod is still Pending."}
+    # A pod is kept until its node's kubelet confirms its end, and this one never has a kubelet.
+    core: Any = client.CoreV1Api(api)
+    for pod in pods(api):
+        assert pod.metadata.deletion_timestamp or pod.spec.node_name == PLAYED
+        core.delete_namespaced_pod(pod.metadata.name, "kube-system", grace_period_seconds=0)
+    assert nothing_stays(api)
+
+
+def test_a_job_that_gets_no_pod_is_told(api: ApiClient) -> None:
+    assert run_jobs.gather(api, [PLAYED], IMAGE, FULL, 3) == {PLAYED: "after 3 s the Job has no pod."}
+    assert nothing_stays(api)
 
 
 def test_a_log_that_cannot_be_read_is_told(api: ApiClient) -> None:
@@ -130,13 +143,13 @@ def test_what_may_not_be_made_is_told_and_nothing_stays(api: ApiClient) -> None:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_ctrl_c_takes_the_jobs_away(cluster: plane.Sandbox, api: ApiClient, number: signal.Signals) -> None:
     command = [sys.executable, "-c", "from cli.start import main; main()", "fence", "preflight", "--context"]
-    command += [cluster.context, "--kubeconfig", str(cluster.kubeconfig), "--image", IMAGE, "--nodes", ALONE]
+    command += [cluster.context, "--kubeconfig", str(cluster.kubeconfig), "--image", IMAGE, "--namespace", FULL]
     process = subprocess.Popen(
         [*command, "--timeout", "120"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=places.CHECKOUT
     )
     try:
         deadline = time.monotonic() + 60
-        while not pods(api):
+        while not jobs(api):
             assert process.poll() is None, process.communicate()[1]
             assert time.monotonic() < deadline
             time.sleep(0.3)
@@ -151,16 +164,14 @@ def test_ctrl_c_takes_the_jobs_away(cluster: plane.Sandbox, api: ApiClient, numb
 
 def test_the_command_says_of_each_node_what_the_api_knows_and_what_its_host_told(cluster: plane.Sandbox) -> None:
     command = [sys.executable, "-c", "from cli.start import main; main()", "fence", "preflight", "--context"]
-    command += [cluster.context, "--kubeconfig", str(cluster.kubeconfig), "--image", IMAGE, "--timeout", "4"]
-    done = subprocess.run(
-        command, capture_output=True, text=True, cwd=places.CHECKOUT, env=dict(os.environ), check=False
-    )
+    command += [cluster.context, "--kubeconfig", str(cluster.kubeconfig), "--image", IMAGE, "--namespace", FULL]
+    command += ["--timeout", "4"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=places.CHECKOUT, check=False)
     assert done.returncode == 1
     first = {line.split()[0]: line for line in done.stdout.splitlines() if line and not line.startswith(" ")}
     assert "it is v1.37" in first["(cluster)"]
     assert "it is Ready" in first[PLAYED]
-    assert "it is not Ready" in first[ALONE]
-    assert "after 4 s its pod is still Pending." in done.stdout
+    assert "after 4 s the Job has no pod." in done.stdout
     again = subprocess.run(
         [*command, "--nodes", "nobody"], capture_output=True, text=True, cwd=places.CHECKOUT, check=False
     )
