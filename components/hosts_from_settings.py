@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import pulumi
 
@@ -86,7 +87,7 @@ def _build(build: BuildSettings) -> Build:
     )
 
 
-def _reached(host: SshHost, secrets: Mapping[str, Secret]) -> dict[str, object]:
+def _reached(host: SshHost, secrets: Mapping[str, Secret]) -> dict[str, Any]:
     return {
         "address": host.address,
         "private_key": pulumi.Output.secret(secrets[host.private_key].value),
