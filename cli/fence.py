@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from cli.fence_preflight import preflight
 from cli.fence_verify import verify
 from cli.output import MISUSED, WRONG, err, fail, out
 from cli.stack_config import ConfigError, StackConfig
@@ -19,8 +20,7 @@ from sandbox.report import ConsoleReport
 from settings.secrets import key_of
 
 app = typer.Typer(no_args_is_help=True, help="Confidential containers: keys of the key broker, and more.")
-
-
+app.command()(preflight)
 app.command()(verify)
 
 

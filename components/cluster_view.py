@@ -53,6 +53,20 @@ class View:
     def __init__(self, api: ApiClient) -> None:
         self._api = api
 
+    @property
+    def api(self) -> ApiClient:
+        """The client, for what more there is to ask."""
+        return self._api
+
+    def version(self) -> str:
+        """The API server's own, such as "v1.32.4"."""
+        found: Any = client.VersionApi(self._api).get_code(_request_timeout=ANSWER_WITHIN)
+        return str(found.git_version)
+
+    def daemon_sets(self, namespace: str) -> list[Object]:
+        """Those of a namespace."""
+        return self._list(client.AppsV1Api(self._api).list_namespaced_daemon_set, namespace)
+
     def cc_runtime(self, name: str) -> Object | None:
         """The CcRuntime, None if there is none, nor its CRD."""
         try:
@@ -97,9 +111,9 @@ class View:
         found: Object = json.loads(response.data)
         return found
 
-    def _list(self, call: Any, **selector: str) -> list[Object]:
+    def _list(self, call: Any, *where: str, **selector: str) -> list[Object]:
         # The raw answer: the client's models would rename every key.
-        response = call(_preload_content=False, _request_timeout=ANSWER_WITHIN, **selector)
+        response = call(*where, _preload_content=False, _request_timeout=ANSWER_WITHIN, **selector)
         # Not looked at by the client where the answer is asked for raw.
         if response.status != 200:
             raise ApiException(status=response.status, reason=response.reason)

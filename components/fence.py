@@ -95,4 +95,4 @@ def _broker(
     )
     exports["kbsUrl"] = kbs.url
     exports["kbsInputs"] = config.names
-    return config.ready
+    return (config.ready,)

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import asyncio
 import base64
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pulumi
 import pulumi_kubernetes as kubernetes
 
 from components.kbs_inputs import Input, Kbs, inputs_of, spec_of
-from components.kbs_ready import Expected, NotReady
+from components.kbs_ready import Expected
 from components.labels import MANAGED
 
 API_VERSION = "confidentialcontainers.org/v1alpha1"
@@ -44,7 +45,7 @@ class KbsConfigArgs:
 class KbsConfig(pulumi.ComponentResource):
     """names: role → name of each ConfigMap and Secret whose name tells its content, known before anything is created.
 
-    ready: what those wait for who ask the KBS.
+    ready: what those depend on who ask the KBS.
 
     Another content of those is another object, made before the KbsConfig turns to it and removed after the KBS has; so
     the KBS rolls over by itself. A Secret that guests ask for keeps its name and is changed where it is (the provider
@@ -53,7 +54,7 @@ class KbsConfig(pulumi.ComponentResource):
 
     names: dict[str, str]
     expected: Expected
-    checked: pulumi.Output[str]
+    ready: pulumi.Resource
 
     def __init__(self, name: str, args: KbsConfigArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("ringfence:index:KbsConfig", name, None, opts)
@@ -62,12 +63,13 @@ class KbsConfig(pulumi.ComponentResource):
         self.expected = Expected(frozenset([*self.names.values(), *args.kbs.resources]), args.kbs.replicas)
         made = [self._input(name, one, args) for one in inputs]
         made += [self._resource(name, secret, args) for secret in sorted(args.kbs.resources)]
+        spec = spec_of(args.kbs, inputs)
         config = kubernetes.apiextensions.CustomResource(
             f"{name}-custom-resource",
             api_version=API_VERSION,
             kind=KIND,
             metadata=kubernetes.meta.v1.ObjectMetaArgs(name=NAME, namespace=args.namespace, labels=MANAGED),
-            spec=spec_of(args.kbs, inputs),
+            spec=spec,
             opts=pulumi.ResourceOptions(
                 parent=self,
                 depends_on=[*made, *args.after],
@@ -75,11 +77,9 @@ class KbsConfig(pulumi.ComponentResource):
                 replace_on_changes=["spec.KbsDeploymentSpec.replicas"],
                 delete_before_replace=True,
                 custom_timeouts=pulumi.CustomTimeouts(delete=f"{args.delete_timeout}s"),
-                hooks=self._hooks(name, args.wait),
             ),
         )
-        self._check(config, args.wait)
-        self.ready = (config,)
+        self.ready = self._ready(name, config, spec, args)
         self.register_outputs({"names": self.names})
 
     def _input(self, name: str, one: Input, args: KbsConfigArgs) -> pulumi.Resource:
@@ -106,32 +106,30 @@ class KbsConfig(pulumi.ComponentResource):
             opts=pulumi.ResourceOptions(parent=self, depends_on=args.after),
         )
 
-    def _hooks(self, name: str, wait: Wait | None) -> pulumi.ResourceHookBinding | None:
-        """The wait as part of the step, so that what depends on the KbsConfig starts with a KBS that answers."""
-        if wait is None:
-            return None
+    def _ready(
+        self, name: str, config: pulumi.Resource, spec: Mapping[str, Any], args: KbsConfigArgs
+    ) -> pulumi.Resource:
+        """Made when the KBS is available as declared, and again when that had to be waited for again.
 
-        async def available(_: pulumi.ResourceHookArgs) -> None:
-            # In a thread: other resources go on meanwhile.
-            await asyncio.to_thread(wait, self.expected)
+        A resource of its own: the wait comes before it is written, so an `up` after one that failed here waits too.
+        """
+        wait = args.wait
+        hooks = None
+        if wait is not None:
 
-        hook = pulumi.ResourceHook(f"{name}-available", available)
-        return pulumi.ResourceHookBinding(after_create=[hook], after_update=[hook])
-
-    def _check(self, config: pulumi.Resource, wait: Wait | None) -> None:
-        """Also where nothing changes: or an `up` after one that failed here would pass, the KBS as dead as before."""
-        if wait is None or pulumi.runtime.is_dry_run():
-            self.checked = config.urn
-            return
-
-        async def available(urn: str) -> str:
-            try:
+            async def available(_: pulumi.ResourceHookArgs) -> None:
+                # In a thread: other resources go on meanwhile.
                 await asyncio.to_thread(wait, self.expected)
-            except NotReady as error:
-                raise pulumi.RunError(str(error)) from None
-            return urn
 
-        self.checked = config.urn.apply(available)
+            hook = pulumi.ResourceHook(f"{name}-available", available)
+            hooks = pulumi.ResourceHookBinding(before_create=[hook], before_update=[hook])
+        metadata: pulumi.Output[Any] = config.metadata
+        return pulumi.Stash(
+            f"{name}-ready",
+            # What has to be waited for: another KbsConfig of the same name, or another content.
+            input={"uid": metadata.apply(lambda found: found.get("uid", "")), "spec": spec},
+            opts=pulumi.ResourceOptions(parent=self, depends_on=[config], hooks=hooks),
+        )
 
 
 def _hidden(data: bytes) -> pulumi.Output[str]:

@@ -199,12 +199,15 @@ def test_going_takes_its_time_and_no_longer() -> None:
 
 
 def test_it_waits_for_what_its_pods_are_to_mount() -> None:
-    asked: list[Expected] = []
+    made: list[KbsConfig] = []
     given = kbs(SIMPLE, {"replicas": 2})
-    deploy(given, wait=asked.append)
-    (expected,) = asked
-    assert expected.replicas == 2
-    assert expected.mounts == {*(one.name for one in inputs_of(given)), *given.resources}
+    args = KbsConfigArgs(namespace=NAMESPACE, kbs=given, wait=lambda _: None)
+    ready = record(lambda: made.append(KbsConfig("kbs", args))).one("pulumi:index:Stash")
+    (config,) = made
+    assert config.expected == Expected(frozenset([*(one.name for one in inputs_of(given)), *given.resources]), 2)
+    assert list(ready.request.hooks.before_create) == ["kbs-available"]
+    assert list(ready.request.hooks.before_update) == ["kbs-available"], "after a change as well"
+    assert "kbs-custom-resource" in ready.depends_on
 
 
 def test_nothing_of_a_kbs_prints_a_private_key_or_a_resource() -> None:

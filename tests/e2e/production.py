@@ -56,6 +56,13 @@ class Production:
                 at[last] = value
         self.file.write_text(yaml.safe_dump(data, sort_keys=False))
 
+    def value(self, path: str) -> Any:
+        """What the file says at such a path."""
+        at = yaml.safe_load(self.file.read_text())["config"]["ringfence:fence"]
+        for step in path.split("__"):
+            at = at[int(step)] if isinstance(at, list) else at[step]
+        return at
+
     def set_secret(self, name: str, value: str) -> None:
         self._pulumi("config", "set", "--secret", f"secrets:{name}", given=value)
 

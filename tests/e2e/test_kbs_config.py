@@ -113,7 +113,7 @@ def deployed(cluster: Cluster) -> Iterator[Cluster]:
 
 
 def test_an_up_without_an_operator_fails_in_time_and_says_where_to_look_and_fails_again(cluster: Cluster) -> None:
-    """What a step made is kept where the wait after it failed, so the second up has no step to wait in."""
+    """The KbsConfig is there after the first, so the second one has only the wait left to do."""
     cluster.want(timeout=3)
     for _ in range(2):
         with pytest.raises(EngineError) as caught:
@@ -134,7 +134,11 @@ def test_once_it_is_up_nothing_is_left_to_do_also_after_a_refresh(deployed: Clus
 def test_another_policy_is_another_config_map_to_which_the_kbs_config_turns(deployed: Cluster) -> None:
     before = deployed.kbs_config()
     deployed.want(policy="package policy\n\ndefault allow := false\n")
-    assert deployed.steps() == {"kbs-resource-policy": "replace", "kbs-custom-resource": "update"}
+    assert deployed.steps() == {
+        "kbs-resource-policy": "replace",
+        "kbs-custom-resource": "update",
+        "kbs-ready": "update",
+    }
     deployed.up()
     after = deployed.kbs_config()
     assert after["metadata"]["uid"] == before["metadata"]["uid"], "updated and not replaced: the KBS stays reachable"
@@ -161,7 +165,7 @@ def test_a_tenants_secret_is_changed_where_it_is(deployed: Cluster) -> None:
 def test_more_replicas_replace_the_kbs_config_because_the_operator_looks_once(deployed: Cluster) -> None:
     before = deployed.kbs_config()
     deployed.want(replicas=2)
-    assert deployed.steps() == {"kbs-custom-resource": "replace"}
+    assert deployed.steps() == {"kbs-custom-resource": "replace", "kbs-ready": "update"}
     deployed.up()
     assert deployed.kbs_config()["metadata"]["uid"] != before["metadata"]["uid"]
     assert deployed.deployment().status.available_replicas == 2

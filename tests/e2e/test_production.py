@@ -93,7 +93,7 @@ def test_a_changed_policy_rolls_the_key_broker(production: Production) -> None:
     before = production.kbs_config()["spec"]["kbsResourcePolicyConfigMapName"]
     production.change(kbs__resourcePolicy={"kind": "denyAll"})
     steps, _ = production.preview()
-    assert steps == {"kbs-resource-policy": "replace", "kbs-custom-resource": "update"}
+    assert steps == {"kbs-resource-policy": "replace", "kbs-custom-resource": "update", "kbs-ready": "update"}
     production.up()
     after = production.kbs_config()["spec"]["kbsResourcePolicyConfigMapName"]
     assert after != before
@@ -125,6 +125,7 @@ def test_another_address_of_the_key_broker_changes_every_guest(production: Produ
 
 def test_a_changed_image_replaces_the_runtime_which_no_update_could(production: Production) -> None:
     before = production.cc_runtime()
+    shipped = production.value("ccRuntime__payloadImage")
     image = "registry.example.com/coco/kata-deploy@sha256:" + "9" * 64
     production.change(ccRuntime__payloadImage=image)
     steps, said = production.preview()
@@ -132,7 +133,10 @@ def test_a_changed_image_replaces_the_runtime_which_no_update_could(production: 
     assert RIM_NOTICE in said, "guest kernel and QEMU come with the payload"
     refused = production.failing("up")
     assert "inference/scorer" in refused, "its pod runs in a VM of the runtime that would be taken away"
-    production.change(workloads__0__replicas=0)
+    # As its message says: first the pods, then the runtime.
+    production.change(ccRuntime__payloadImage=shipped, workloads__0__replicas=0)
+    production.up()
+    production.change(ccRuntime__payloadImage=image)
     production.up()
     after = production.cc_runtime()
     assert after["metadata"]["uid"] != before["metadata"]["uid"]

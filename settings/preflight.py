@@ -1,0 +1,69 @@
+"""`ringfence:fence.preflight`: hosts that are looked at; `pulumi up` fails where one is not fit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated
+
+from pydantic import AfterValidator, Field, model_validator
+
+from settings.secrets import SecretName
+from settings.section import Section, refused
+from settings.values import Image, Namespace, Text
+
+
+class SshHost(Section):
+    """How a host is reached. Its own key is asked for: without it anyone could answer in its place."""
+
+    address: Text = Field(description="its name or IP address")
+    private_key: SecretName = Field(description="name of the secret with the SSH key that opens it")
+    host_key: Text = Field(description='its public key, "ssh-ed25519 AAAA…", as ssh-keyscan prints it')
+    user: Text = Field(default="root", description="who to log in as; some facts only root can read")
+    port: int = Field(default=22, ge=1, le=65535, description="of its SSH server")
+
+
+class PreflightJob(Section):
+    """One Job for each node."""
+
+    image: Image = Field(description="an image with a POSIX sh, awk, grep and sed, which the nodes can pull")
+    nodes: tuple[Text, ...] = Field(description="names of the nodes to look at")
+    namespace: Namespace = Field(default="kube-system", description="it has to admit hostPath volumes")
+    timeout: int = Field(default=300, ge=10, description="seconds until a Job is given up")
+
+    @model_validator(mode="after")
+    def _named(self) -> PreflightJob:
+        if not self.nodes:
+            raise refused("nodes is empty, so nothing would be looked at.", "Name the nodes, or remove job.")
+        return self
+
+
+def _even(value: int) -> int:
+    if value % 2:
+        raise refused(f"{value} is odd, and secure memory is given out in steps of 2 MiB.", "Write an even number.")
+    return value
+
+
+class Preflight(Section):
+    """What is asked once is not asked again until something of it changes."""
+
+    hosts: dict[str, SshHost] = Field(default_factory=dict, description="hosts to look at by ssh: a name → how")
+    job: PreflightJob | None = Field(default=None, description="nodes of the workload cluster to look at by Jobs")
+    passthrough: bool = Field(default=False, description="whether devices are to be handed to guests")
+    secure_memory_mib: Annotated[int, AfterValidator(_even)] = Field(
+        default=1024, ge=1024, description="MiB of secure memory that the largest guest needs"
+    )
+    installed: bool = Field(
+        default=False, description="whether the runtime on the hosts is this stack's own; true once it is installed"
+    )
+    again: Text | None = Field(default=None, description="any text; another one asks all hosts again")
+
+    @model_validator(mode="after")
+    def _something(self) -> Preflight:
+        if not self.hosts and self.job is None:
+            raise refused("nothing is looked at.", "Write hosts or job, or remove the section.")
+        return self
+
+    def secret_names(self) -> Iterator[str]:
+        """Of the secrets that it names."""
+        for host in self.hosts.values():
+            yield host.private_key

@@ -1,0 +1,1 @@
+"""Facts of hosts that are not there, and what is judged of them."""

@@ -1,0 +1,1 @@
+"""A stand-in for the provider `command`, and a program for it."""
