@@ -15,7 +15,7 @@ import pulumi_command as command
 
 from components.artifacts.builds import Build, CameOut, Source, build_script, came_out, sources_script
 
-TYPE = "ringfence:fence:CocoArtifacts"
+TYPE = "ringfence:index:CocoArtifacts"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,12 +12,16 @@ from components.cc_from_settings import cc_runtime_args, workload_args
 from components.cc_operator import CcOperator
 from components.cc_runtime import CcRuntime
 from components.cluster_view import ClusterAccess
+from components.coco_artifacts import CocoArtifacts
 from components.confidential_workload import ConfidentialWorkload
+from components.host_preflight import HostPreflight
+from components.hosts_from_settings import artifacts_args, preflight_args
 from components.kbs_config import KbsConfig, KbsConfigArgs
 from components.kbs_from_settings import kbs_of
 from components.kbs_live import deployment_reader
 from components.kbs_ready import until_ready
 from components.operators_from_settings import cc_operator_args, trustee_operator_args
+from components.preflight import job_log
 from components.trustee_operator import TrusteeOperator
 from settings.cluster import Cluster
 from settings.fence import Fence
@@ -33,8 +37,12 @@ def deploy(
 ) -> Mapping[str, Any]:
     """Make the components on the providers of the two sides, which may be one. What the stack exports: name → value."""
     exports: dict[str, Any] = {}
-    broker = _broker(fence, fence.trusted_cluster or cluster, secrets, trusted_side, exports)
     access = ClusterAccess(context=cluster.context, kubeconfig=cluster.kubeconfig)
+    if fence.artifacts is not None:
+        # What was built is told by digest, for the stack file: an image that runs as root on hosts is reviewed first.
+        exports["artifacts"] = CocoArtifacts("artifacts", artifacts_args(fence.artifacts, secrets)).images
+    fit = _preflight(fence, access, secrets, workload_side)
+    broker = _broker(fence, fence.trusted_cluster or cluster, secrets, trusted_side, exports)
     operator = None
     if fence.installed_cc_operator is not None:
         operator = CcOperator("cc-operator", cc_operator_args(fence.installed_cc_operator), workload_side)
@@ -48,7 +56,7 @@ def deploy(
             fence.cc_runtime,
             access,
             cc_hooks.removal(access, fence.cc_runtime.drain_timeout),
-            after=operator.ready if operator is not None else (),
+            after=[*fit, *(operator.ready if operator is not None else ())],
         ),
         workload_side,
     )
@@ -64,6 +72,17 @@ def deploy(
         )
         ConfidentialWorkload(f"{workload.namespace}/{workload.name}", args, workload_side)
     return exports
+
+
+def _preflight(
+    fence: Fence, access: ClusterAccess, secrets: Mapping[str, Secret], there: pulumi.ResourceOptions
+) -> Sequence[pulumi.Resource]:
+    """What is to be waited for by whoever changes hosts."""
+    if fence.preflight is None:
+        return ()
+    namespace = fence.preflight.job.namespace if fence.preflight.job is not None else ""
+    args = preflight_args(fence.preflight, secrets, job_log.reader(access, namespace))
+    return HostPreflight("preflight", args, there).ready
 
 
 def _broker(

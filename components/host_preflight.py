@@ -21,7 +21,7 @@ from components.preflight import job
 from components.preflight.facts import NoFactsError, parse, script
 from components.preflight.judge import Requirements, failed, judge
 
-TYPE = "ringfence:fence:HostPreflight"
+TYPE = "ringfence:index:HostPreflight"
 
 
 @dataclass(frozen=True, kw_only=True)

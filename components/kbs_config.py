@@ -107,7 +107,7 @@ class KbsConfig(pulumi.ComponentResource):
         )
 
     def _ready(
-        self, name: str, config: pulumi.Resource, spec: Mapping[str, Any], args: KbsConfigArgs
+        self, name: str, config: kubernetes.apiextensions.CustomResource, spec: Mapping[str, Any], args: KbsConfigArgs
     ) -> pulumi.Resource:
         """Made when the KBS is available as declared, and again when that had to be waited for again.
 

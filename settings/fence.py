@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from pydantic import Field
 
+from settings.artifacts import Artifacts
 from settings.cc_operator import CcOperatorSettings
 from settings.cc_runtime import CcRuntimeSettings
 from settings.cluster import Cluster
 from settings.confidential_workload import WorkloadSettings
 from settings.kbs import KbsSettings
+from settings.preflight import Preflight
 from settings.section import Section
 from settings.trustee_operator import TrusteeOperatorSettings
 
@@ -21,6 +23,10 @@ class Fence(Section):
     )
     trusted_cluster: Cluster | None = Field(
         default=None, description="the cluster of the key broker; without it, that of the workloads"
+    )
+    artifacts: Artifacts | None = Field(default=None, description="what the stack builds itself; without it, nothing")
+    preflight: Preflight | None = Field(
+        default=None, description="hosts that are looked at before the runtime is installed on them"
     )
     cc_operator: CcOperatorSettings | None = Field(
         default=None, description="how cc-operator is installed; without it, as upstream does"
@@ -40,3 +46,11 @@ class Fence(Section):
         if self.cc_operator is None and self.cc_runtime is not None:
             return CcOperatorSettings()
         return self.cc_operator
+
+    @property
+    def secret_names(self) -> tuple[str, ...]:
+        """Of every secret that it names, in order."""
+        named = [*(self.kbs.secret_names if self.kbs is not None else ())]
+        for section in (self.preflight, self.artifacts):
+            named += section.secret_names() if section is not None else ()
+        return tuple(dict.fromkeys(named))

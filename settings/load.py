@@ -40,11 +40,12 @@ def load() -> Stack:
 
 def secrets_of(stack: Stack) -> Mapping[str, Secret]:
     """The secrets that the stack names, from the configuration of the program that runs. SettingsError."""
-    kbs = stack.fence.kbs if stack.fence is not None else None
-    if kbs is None:
+    fence = stack.fence
+    if fence is None:
         return {}
-    found, missing = secrets.load(kbs.secret_names)
-    wrong = missing or judge_secrets(kbs, found, datetime.now(UTC))
+    found, wrong = secrets.load(fence.secret_names)
+    if not wrong and fence.kbs is not None:
+        wrong = judge_secrets(fence.kbs, found, datetime.now(UTC))
     if wrong:
         raise SettingsError(wrong, f"Pulumi.{pulumi.get_stack()}.yaml")
     return found

@@ -15,7 +15,7 @@ PLAIN = Requirements()
 PASSTHROUGH = Requirements(passthrough=True)
 INSTALLED = Requirements(installed=True)
 
-WITHOUT_TMM = {"virtcca_enabled": None, "secure_size": {}, "secure_free": {}}
+WITHOUT_TMM: dict[str, Any] = {"virtcca_enabled": None, "secure_size": {}, "secure_free": {}}
 FLAGS = ("virtcca_cvm_host=1", "arm_smmu_v3.disable_ecmdq=1", "vfio_pci.disable_idle_d3=1")
 
 
