@@ -51,8 +51,8 @@ def test_each_half_may_be_there_alone_beside_the_ring_or_without(tmp_path: Path,
         ),
         (
             {**KBS, "workloads": [WORKLOAD]},
-            "ringfence:fence.workloads: nothing in this stack says which runtime classes and annotations there are for "
-            "them. Add ccRuntime, or remove them.",
+            "ringfence:fence.workloads: nothing in this stack says which runtime classes and annotations there are "
+            "for them. Add ccRuntime, or remove them.",
         ),
         (
             {**WHOLE, "workloads": [WORKLOAD, WORKLOAD]},
@@ -64,8 +64,8 @@ def test_each_half_may_be_there_alone_beside_the_ring_or_without(tmp_path: Path,
         ),
         (
             {**WHOLE, "trustedCluster": {**ELSEWHERE["trustedCluster"], "identifier": "here"}},
-            "ringfence:fence.trustedCluster.identifier: here is the cluster of the workloads, too. Name another one, or "
-            "remove trustedCluster to have one cluster.",
+            "ringfence:fence.trustedCluster.identifier: here is the cluster of the workloads, too. Name another one, "
+            "or remove trustedCluster to have one cluster.",
         ),
         (
             {**WHOLE, "trustedCluster": {**ELSEWHERE["trustedCluster"], "context": "here"}},
@@ -74,8 +74,8 @@ def test_each_half_may_be_there_alone_beside_the_ring_or_without(tmp_path: Path,
         ),
         (
             {**WHOLE, "kbs": {**KBS["kbs"], "serviceType": "ClusterIP"}},
-            "ringfence:fence.kbs.serviceType: ClusterIP is reached from inside its own cluster only, and the guests run on "
-            "another. Write LoadBalancer or NodePort.",
+            "ringfence:fence.kbs.serviceType: ClusterIP is reached from inside its own cluster only, and the guests run "
+            "on another. Write LoadBalancer or NodePort.",
         ),
     ],
 )
