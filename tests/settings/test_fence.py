@@ -74,8 +74,8 @@ def test_each_half_may_be_there_alone_beside_the_ring_or_without(tmp_path: Path,
         ),
         (
             {**WHOLE, "kbs": {**KBS["kbs"], "serviceType": "ClusterIP"}},
-            "ringfence:fence.kbs.serviceType: ClusterIP is reached from inside its own cluster only, and the guests run "
-            "on another. Write LoadBalancer or NodePort.",
+            "ringfence:fence.kbs.serviceType: ClusterIP is reached from inside its own cluster only, and the guests "
+            "run on another. Write LoadBalancer or NodePort.",
         ),
     ],
 )
