@@ -160,7 +160,9 @@ def test_a_key_broker_that_never_starts_fails_the_update_and_the_next_one_too(pr
     production.settles()
 
 
-def test_an_install_that_never_ends_fails_with_the_node_and_goes_on_when_it_does(production: Production) -> None:
+def test_an_install_that_fails_or_never_ends_is_told_with_its_node_and_goes_on_when_it_can(
+    production: Production,
+) -> None:
     production.change(ccRuntime__nodes=["confidential-0", "confidential-1"], ccRuntime__waitTimeout=30)
     production.up()
     with production.workload() as api:
@@ -170,11 +172,15 @@ def test_an_install_that_never_ends_fails_with_the_node_and_goes_on_when_it_does
             "confidentialcontainers.org/preinstall": None,
         }
         client.CoreV1Api(api).patch_node("confidential-2", {"metadata": {"labels": labels}})
-    production.pair.standin.behave(cc=CcBehaviour(install="hanging", nodes=frozenset({"confidential-2"})))
     production.change(ccRuntime__nodes=["confidential-0", "confidential-1", "confidential-2"])
-    said = production.failing("up")
-    assert "is not ready after 30 s" in said
-    assert "confidential-2" in said
+    bad = frozenset({"confidential-2"})
+    failing = CcBehaviour(install="failing", nodes=bad, error="no space left on device")
+    for behaviour, why in ((failing, "no space left on device"), (CcBehaviour(install="hanging", nodes=bad), "")):
+        production.pair.standin.behave(cc=behaviour)
+        said = production.failing("up")
+        assert "is not ready after 30 s" in said
+        assert "confidential-2" in said
+        assert why in said
     production.pair.standin.behave(cc=CcBehaviour())
     production.up()
     production.settles()
