@@ -34,12 +34,10 @@ Maker = Callable[[str, DriverProfile], Check]
 """Of a resource, and the profile whose attributes are known."""
 
 
-def _requests(resource: str) -> dict[str, str]:
-    spec = _SPEC[resource]
-    return {
-        "requests": f"has({spec}.devices) && has({spec}.devices.requests) ? {spec}.devices.requests : []",
-        "constraints": f"has({spec}.devices) && has({spec}.devices.constraints) ? {spec}.devices.constraints : []",
-    }
+def _lists(resource: str, *wanted: str) -> dict[str, str]:
+    """The claim's lists as variables of their names, empty where they are missing."""
+    place = f"{_SPEC[resource]}.devices"
+    return {name: f"has({place}) && has({place}.{name}) ? {place}.{name} : []" for name in wanted}
 
 
 def _count(one: str) -> str:
@@ -63,7 +61,7 @@ def devices(resource: str, profile: DriverProfile) -> Check:
         f"variables.least <= {MOST}",
         f"'The requests add up to ' + string(variables.least) + ' devices, and a claim holds {MOST}: no node can ever "
         "satisfy it. Ask for fewer, or with several claims where no constraint has to join them.'",
-        _requests(resource) | {"least": least},
+        _lists(resource, "requests") | {"least": least},
     )
 
 
@@ -79,8 +77,8 @@ def _texts(resource: str) -> dict[str, str]:
         return {"texts": joined("object.spec")}
     exactly = f"(has(r.exactly) ? {joined('r.exactly')} : '')"
     first = f"(has(r.firstAvailable) ? r.firstAvailable.map(a, {joined('a')}).join('\\n') : '')"
-    wanted = _requests(resource)["requests"]
-    return {"requests": wanted, "texts": f"variables.requests.map(r, {exactly} + '\\n' + {first}).join('\\n')"}
+    texts = f"variables.requests.map(r, {exactly} + '\\n' + {first}).join('\\n')"
+    return _lists(resource, "requests") | {"texts": texts}
 
 
 _ADDRESS = "[0-9a-fA-F]{4}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}:[0-7]"
@@ -130,7 +128,7 @@ def all_mode(resource: str, profile: DriverProfile) -> Check:
         "'Request ' + variables.found[0] + ' asks for all devices of a node: one that is in use or tainted rules the "
         "node out, and an incomplete pool on any node fails the pod on all of them. Write allocationMode: ExactCount "
         "and the count, unless it really is all or nothing.'",
-        _requests(resource) | {"found": found},
+        _lists(resource, "requests") | {"found": found},
     )
 
 
@@ -146,7 +144,7 @@ def published(resource: str, profile: DriverProfile) -> Check:
         "variables.unknown.size() == 0",
         f"'The driver profile {profile.name} publishes no ' + variables.unknown[0] + '. It has "
         f"{', '.join(names(profile))}.'",
-        _requests(resource) | {"attributes": attributes, "unknown": unknown},
+        _lists(resource, "constraints") | {"attributes": attributes, "unknown": unknown},
     )
 
 
@@ -170,7 +168,7 @@ def numa(resource: str, profile: DriverProfile) -> Check:
         "names are never compared with each other, so the devices of one may be on another node than those of the "
         "other. Match them all by one name, resource.kubernetes.io/numaNode where every driver publishes it (a "
         "standard since Kubernetes 1.37).'",
-        _requests(resource)
+        _lists(resource, "requests", "constraints")
         | {
             "matched": matched,
             "others": "variables.matched.filter(a, a != variables.matched[0])",

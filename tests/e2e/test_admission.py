@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -14,7 +15,7 @@ from kubernetes import client
 from kubernetes.client import ApiClient
 
 from policy.admission.checks import CHECKS
-from policy.admission.objects import EXEMPT, Action, manifests, policies
+from policy.admission.objects import EXEMPT, policies
 from policy.rules.catalogue import RULES
 from policy.rules.context import Context
 from policy.rules.find import GROUP
@@ -23,6 +24,7 @@ from policy.rules.model import Level, Rule, Subject
 from policy.rules.run import judge
 from sandbox import places, plane
 from sandbox.api import client_for
+from sandbox.engine import Engine
 from sandbox.report import Silent
 from topology.profiles import OPENFUYAO
 
@@ -36,7 +38,6 @@ PLURALS = {
     "DeviceClass": "deviceclasses",
     "DeviceTaintRule": "devicetaintrules",
 }
-_POLICIES = "validatingadmissionpolicies"
 NAMESPACED = ("ResourceClaim", "ResourceClaimTemplate")
 
 
@@ -44,33 +45,53 @@ class Refused(Exception):  # noqa: N818
     """Why the API server takes an object not."""
 
 
+PROGRAM = Path(__file__).parent / "admission"
+
+
 @pytest.fixture(scope="module")
-def api(tmp_path_factory: pytest.TempPathFactory, tools: Mapping[str, Path]) -> Iterator[ApiClient]:
-    """An API server with every policy on it, refusing what it can."""
+def engine(tmp_path_factory: pytest.TempPathFactory, tools: dict[str, Path]) -> Iterator[Engine]:
+    """A stack with every policy, refusing what it can, which is up."""
+    folder = tmp_path_factory.mktemp("program")
+    shutil.copytree(PROGRAM, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
+    (folder / ".venv").symlink_to(places.CHECKOUT / ".venv")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(places.STATE_VARIABLE, str(tmp_path_factory.mktemp("admission") / "state"))
         up = plane.up("admission", tools, Silent())
         try:
-            with client_for(up.kubeconfig) as found:
-                for one in manifests(policies(OPENFUYAO), Action.DENY):
-                    create(found, one)
-                core: Any = client.CoreV1Api(found)
-                core.create_namespace({"metadata": {"name": "exempt", "labels": {EXEMPT: "exempt"}}})
-                _until_refused(found)
-                yield found
+            config = {"admission:context": up.context, "admission:action": "deny"}
+            (folder / "Pulumi.dev.yaml").write_text(yaml.safe_dump({"config": config}))
+            made = Engine(up, tools, folder, Silent())
+            made.up("dev")
+            yield made
         finally:
             plane.down("admission", Silent())
+
+
+@pytest.fixture(scope="module")
+def api(engine: Engine) -> Iterator[ApiClient]:
+    """The API server, once the policies are heeded."""
+    with client_for(engine.sandbox.kubeconfig) as found:
+        core: Any = client.CoreV1Api(found)
+        core.create_namespace({"metadata": {"name": "exempt", "labels": {EXEMPT: "exempt"}}})
+        _until_refused(found)
+        yield found
+
+
+def test_nothing_is_left_to_do_also_after_a_refresh(engine: Engine) -> None:
+    """The API server writes defaults and a status into policies."""
+    engine.preview("dev", "--expect-no-changes")
+    engine.refresh("dev")
+    engine.preview("dev", "--expect-no-changes")
 
 
 def create(api: ApiClient, manifest: Mapping[str, Any], **query: str) -> tuple[dict[str, Any], str]:
     """(what the API server makes of it, its warnings). Refused."""
     group, version = manifest["apiVersion"].rpartition("/")[::2]
     kind = manifest["kind"]
-    plural = PLURALS.get(kind, "validatingadmissionpolicybindings" if kind.endswith("Binding") else _POLICIES)
     place = f"namespaces/{manifest['metadata'].get('namespace', 'default')}/" if kind in NAMESPACED else ""
     method, url, headers, body, *_ = api.param_serialize(
         "POST",
-        f"/apis/{group}/{version}/{place}{plural}",
+        f"/apis/{group}/{version}/{place}{PLURALS[kind]}",
         query_params=list(query.items()),
         header_params={"Content-Type": "application/json", "Accept": "application/json"},
         body=dict(manifest),

@@ -141,7 +141,7 @@ OWN = {
     "coco-namespace-labels": {"labels=LABELS | POD_SECURITY": "labels=LABELS"},
     "explicit-provider": {
         "  pulumi:disable-default-providers: [kubernetes]\n": "",
-        "pulumi.ResourceOptions(providers=[cluster])": "pulumi.ResourceOptions()",
+        'providers=[provider("cluster", stack.cluster)]': "",
     },
 }
 
