@@ -118,7 +118,9 @@ def test_the_shipped_stacks_pass(
 
 OWN = {
     "image-digest": {"npu-dra-plugin@sha256:3f8a1c0de1b7d94c5b6a20f7e98d4c31a5b2e6f7089c1d2e3f4a5b6c7d8e9f01": "p:1"},
-    "protected": {'version: "1.36"': 'version: "1.36"\n    protectNamespaces: false'},
+    "protected": {
+        'version: "1.36"\n  ringfence:ring:': 'version: "1.36"\n    protectNamespaces: false\n  ringfence:ring:'
+    },
     "host-paths": {"healthPort: 51515": "healthPort: 51515\n      hostPaths: [/etc]"},
     "no-plain-secrets": {
         "healthPort: 51515": "healthPort: 51515\n      env: {REGISTRY_PASSWORD: opens-nothing-at-all}"
@@ -187,14 +189,35 @@ for rule, objects in json.loads((Path(__file__).parent / "broken.json").read_tex
 )
 """Objects that are in no production stack, made by its program."""
 
-EXAMPLES = {rule.id: rule.violates for rule in RULES if rule.prod is Level.ERROR and rule.id not in OWN}
+CLAIM = """\
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {{name: instead}}
+spec: {{devices: {}}}
+"""
+_TWELVE = ", ".join(f"{{name: n-{i}, exactly: {{deviceClassName: npu.huawei.com, count: 1}}}}" for i in range(12))
+INSTEAD = {
+    # The rules' own examples are for other servers and versions than those of the production stack.
+    "class-exists": CLAIM.format("{requests: [{name: npu, exactly: {deviceClassName: 910b5.npu.huawei.com}}]}"),
+    "dropped-field": CLAIM.format(
+        "{requests: [{name: npu, exactly: {deviceClassName: npu.huawei.com, derivedAttributes: [{name: a/b}]}}]}"
+    ),
+    "worst-case": CLAIM.format(
+        f"{{requests: [{_TWELVE}], constraints: [{{matchAttribute: npu.huawei.com/topoHccsRingID}}]}}"
+    ),
+}
+EXAMPLES = {
+    rule.id: INSTEAD.get(rule.id, rule.violates.text)
+    for rule in RULES
+    if rule.prod is Level.ERROR and rule.id not in OWN
+}
 
 
 def test_every_example_that_does_not_comply_is_stopped_by_its_rule_where_it_is(
     sandbox: plane.Sandbox, tools: Mapping[str, Path], keys: str, tmp_path: Path
 ) -> None:
     """All in one copy of the production stack; none of them hides another."""
-    objects = {rule: list(yaml.safe_load_all(example.text)) for rule, example in EXAMPLES.items()}
+    objects = {rule: list(yaml.safe_load_all(text)) for rule, text in EXAMPLES.items()}
     (tmp_path / "broken.json").write_text(json.dumps(objects))
     changes = {
         "for name, value in exports.items():": f"import pulumi_kubernetes as kubernetes\n{BROKEN}\n"
