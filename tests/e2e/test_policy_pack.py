@@ -129,12 +129,6 @@ OWN = {
     "admission-on-v1": {'API_VERSIONS = ("v1", "v1beta1", "v1beta2")': 'API_VERSIONS = ("v1beta1",)'},
     "claim-status-rights": {"    if granular_status:": "    if not granular_status:"},
     "template-after-class": {"after=[classes]": "after=[]"},
-    "cc-payload-digest": {
-        "kata-deploy@sha256:5d1c2f0b8a7e4c6391f0d2b3a4e5c6f7089a1b2c3d4e5f60718293a4b5c6d7e8": "kata-deploy:3.15.0"
-    },
-    "trustee-images": {
-        "coco/rvps@sha256:d4e5f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5c6d7e8f90a1b2c3": "coco/rvps:0.12"
-    },
     "kbs-replicas-replaced": {
         'replace_on_changes=["spec.KbsDeploymentSpec.replicas"],\n                delete_before_replace=True,': ""
     },
