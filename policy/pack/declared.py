@@ -84,8 +84,10 @@ def declare(config: Mapping[str, Any], stack: str) -> Declared:
     if environment == "auto":
         developing = stack in said.get("developmentStacks", SCHEMA["developmentStacks"]["default"])
         environment = Environment.DEV if developing else Environment.PROD
-    servers = said.get("servers", own.ring.servers if own is not None else ())
-    profile = said.get("profile", own.ring.profile if own is not None else next(iter(PROFILES)))
+    # A stack may have no ring, only confidential containers.
+    ring = own.ring if own is not None else None
+    servers = said.get("servers", ring.servers if ring is not None else ())
+    profile = said.get("profile", ring.profile if ring is not None else next(iter(PROFILES)))
     return Declared(
         Environment(environment),
         frozenset(said.get("mandatory", ())),
@@ -140,7 +142,7 @@ def _allowed(said: Mapping[str, Any], own: Stack | None) -> Allowed:
         plain=tuple(said.get("plain", ())),
         worst_calls=int(said.get("worstCalls", DEFAULTS.worst_calls)),
     )
-    driver = own.ring.installed if own is not None else None
+    driver = own.ring.installed if own is not None and own.ring is not None else None
     if driver is None:
         return allowed
     # The stack file has judged them, and who changes it is reviewed: but further paths have to be listed here as well.

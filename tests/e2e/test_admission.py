@@ -97,7 +97,7 @@ def create(api: ApiClient, manifest: Mapping[str, Any], **query: str) -> tuple[d
         body=dict(manifest),
         auth_settings=["BearerToken"],
     )
-    answer = api.call_api(method, url, headers, body)
+    answer: Any = api.call_api(method, url, headers, body)
     data = json.loads(answer.read())
     if answer.status >= 400:
         raise Refused(str(data["message"]))

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -37,8 +38,9 @@ def sandbox(tmp_path_factory: pytest.TempPathFactory, tools: Mapping[str, Path])
         known["contexts"] += [{**one, "name": TRUSTED} for one in known["contexts"] if one["name"] == up.context]
         up.kubeconfig.write_text(yaml.safe_dump(known))
         with client_for(up.kubeconfig) as api:
+            core: Any = client.CoreV1Api(api)
             for node in NODES:
-                client.CoreV1Api(api).create_node({"metadata": {"name": node}})
+                core.create_node({"metadata": {"name": node}})
         yield up
         plane.down("pack", Silent())
 
