@@ -7,10 +7,12 @@ from typing import Any
 
 import pulumi
 
+from components.claim_admission import ClaimAdmission, ClaimAdmissionArgs
 from components.claim_templates import ClaimTemplates, ClaimTemplatesArgs
 from components.device_classes import DeviceClasses, DeviceClassesArgs
 from components.from_settings import driver_args
 from components.npu_dra_driver import NpuDraDriver
+from policy.admission.objects import Action, policies
 from settings.cluster import Cluster
 from settings.ring import Ring
 from settings.ring_plan import RingPlan
@@ -38,4 +40,7 @@ def deploy(ring: Ring, plan: RingPlan, cluster: Cluster, there: pulumi.ResourceO
         ),
         there,
     )
+    if ring.admission is not None:
+        chosen = ClaimAdmissionArgs(policies=policies(plan.profile), action=Action(ring.admission.action))
+        exports["admissionPolicies"] = list(ClaimAdmission("claim-admission", chosen, there).names)
     return {**exports, "deviceClasses": classes.names, "templates": templates.published}

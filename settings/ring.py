@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -11,6 +11,15 @@ from settings.section import Section
 from settings.values import ExtendedResource, Namespace, Text
 
 DEFAULT_PROFILE = "openfuyao"
+
+
+class Admission(Section):
+    """The rules on claims that the API server can hold itself, as ValidatingAdmissionPolicies."""
+
+    action: Literal["deny", "warn", "audit"] = Field(
+        description="what a broken rule does: deny refuses the object, warn tells who sends it, audit notes it in the "
+        "audit log"
+    )
 
 
 class Ring(Section):
@@ -33,6 +42,10 @@ class Ring(Section):
         description="DeviceClass or chip → the resource name that pods without a claim may ask for",
     )
     driver: Driver | None = Field(default=None, description="how the driver is installed; without it, by someone else")
+
+    admission: Admission | None = Field(
+        default=None, description="admission policies for claims that do not come through Pulumi; without it, none"
+    )
 
     @property
     def installed(self) -> Driver | None:

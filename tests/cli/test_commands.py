@@ -146,3 +146,23 @@ def test_a_capture_can_be_proven_before_it_is_shipped(tmp_path: Path) -> None:
     assert run("claims", "prove", str(folder)).exit_code == 0
     kept = json.loads((folder / "proofs.json").read_text())
     assert [row["template"] for row in kept] == [f"npu-mine-{count}" for count in (1, 2, 4, 6, 8)]
+
+
+def test_admission_prints_what_kubectl_takes_and_writes_a_file_for_each_policy(tmp_path: Path) -> None:
+    printed = run("policy", "admission", "--action", "deny")
+    objects = list(yaml.safe_load_all(printed.stdout))
+    assert printed.stdout == run("policy", "admission", "--action", "deny").stdout, "the same every time"
+    assert {one["kind"] for one in objects} == {"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"}
+    done = run("policy", "admission", "--action", "deny", "--out", str(tmp_path / "new"))
+    assert done.exit_code == 0
+    files = sorted((tmp_path / "new").iterdir())
+    written = [one for file in files for one in yaml.safe_load_all(file.read_text())]
+    assert len(files) * 2 == len(objects)
+    assert all(one in objects for one in written)
+
+
+def test_admission_for_an_unknown_profile_ends_with_2_and_says_which_there_are() -> None:
+    done = run("policy", "admission", "--profile", "none-such")
+    assert done.exit_code == 2
+    assert "none-such" in done.stderr
+    assert "openfuyao" in done.stderr

@@ -146,6 +146,7 @@ def test_what_would_have_been_needed_and_is_not_known_is_told(rule: Rule) -> Non
         "custom-resource-order",
         "api-version",
         "replaced-not-updated",
+        "cc-runtime-replaced",
     }
     assert any(needed) or rule.id in decided_by_options_alone
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from pulumi_policy import (
     EnforcementLevel,
     PolicyCustomTimeouts,
@@ -21,6 +22,7 @@ from pulumi_policy import (
 )
 from pulumi_policy.proxy import UNKNOWN_STRING_VALUE, unknown_checking_proxy
 
+from policy.pack.declared import declare
 from policy.pack.plain import plain
 from policy.pack.policies import ADVICE, DECLARED, policies
 from policy.rules.catalogue import RULES
@@ -187,3 +189,16 @@ def test_the_pack_can_be_read_without_starting_its_server(monkeypatch: pytest.Mo
     monkeypatch.setattr(sys, "path", list(sys.path))
     pack = Path(__file__).parents[2] / "policy"
     assert "policies" in runpy.run_path(str(pack), run_name="read"), "it is there, and this came back"
+
+
+def test_a_stack_of_ours_may_have_no_ring(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Its cluster is known all the same."""
+    text = (Path(__file__).parents[2] / "Pulumi.prod.yaml").read_text()
+    stack = yaml.safe_load(text)
+    del stack["config"]["ringfence:ring"]
+    (tmp_path / "Pulumi.fenced.yaml").write_text(yaml.safe_dump(stack))
+    monkeypatch.chdir(tmp_path)
+    said = declare({}, "fenced")
+    assert said.cluster is not None
+    assert said.cluster.version == "1.36"
+    assert not said.fleet.servers

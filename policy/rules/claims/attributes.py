@@ -62,7 +62,7 @@ def _by_profile(view: View, attribute: str, context: Context) -> Iterator[Findin
     profile = context.fleet.profile
     if profile is None or context.fleet:
         return
-    known = _names(profile)
+    known = names(profile)
     if attribute.startswith(f"{profile.driver}/") and attribute not in known:
         yield Finding(
             view.path,
@@ -71,8 +71,9 @@ def _by_profile(view: View, attribute: str, context: Context) -> Iterator[Findin
         )
 
 
-def _names(profile: DriverProfile) -> list[str]:
-    names = (
+def names(profile: DriverProfile) -> list[str]:
+    """Every attribute that a driver of this profile publishes, each with its domain."""
+    published = (
         profile.physical_id,
         profile.chip,
         profile.pci_bus_id,
@@ -81,7 +82,7 @@ def _names(profile: DriverProfile) -> list[str]:
         profile.ring,
         profile.sio,
     )
-    return [profile.qualified(name) for name in names if name is not None]
+    return [profile.qualified(name) for name in published if name is not None]
 
 
 def _instead(attribute: str, known: list[str]) -> str:

@@ -1,5 +1,9 @@
-"""Rules on confidential containers. None yet: they are added here as the other groups' are."""
+"""Rules on confidential containers: cc-operator 0.13, trustee-operator 0.5.0, and the pods that run on them.
 
-from policy.rules.model import Rule
+What no object shows has no rule here: readiness, whether a certificate's authority is in the guest's rootfs, the length
+of a key that is a secret, expiry (a rule has no clock), replace_on_changes. The settings and components see to those.
+"""
 
-RULES: tuple[Rule, ...] = ()
+from policy.rules.confidential import images, kbs, kbs_inputs, order, runtime, workloads
+
+RULES = (*images.RULES, *runtime.RULES, *kbs.RULES, *kbs_inputs.RULES, *order.RULES, *workloads.RULES)
