@@ -63,7 +63,16 @@ def judge(
     completed = set(_at(installation, "completed", "completedNodesList") or ())
     missing = [
         *_unlabelled(sorted(set(expected) - set(labelled)), by_name, selector),
-        *_uncompleted([name for name in labelled if name not in completed], by_name, _failures(installation)),
+        # Its label as well: a host that was set up anew under its old name is among the completed ones for ever.
+        *_uncompleted(
+            [
+                name
+                for name in labelled
+                if name not in completed or _labels(by_name[name]).get(INSTALLED_LABEL) != "true"
+            ],
+            by_name,
+            _failures(installation),
+        ),
         *_not_ready([by_name[name] for name in labelled]),
     ]
     if not labelled and not missing:

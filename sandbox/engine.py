@@ -153,13 +153,13 @@ class Engine:
 
     def destroy(self, stack: str = "dev", *extra: str, capture: bool = True) -> subprocess.CompletedProcess[str]:
         """`pulumi destroy`, without questions; the stack itself stays."""
-        return self._whole(["destroy", *_UNATTENDED, *extra], stack, capture=capture)
+        return self._whole(["destroy", *_unattended("destroy"), *extra], stack, capture=capture)
 
     def hand_over(self, words: Sequence[str], stack: str = "dev") -> int:
         """Run any pulumi command on the stack, its output going to ours, and return pulumi's exit status."""
         command, *rest = words
         if command in _READS_THE_STACK_FILE:
-            unattended = _UNATTENDED if command in _ASKS else ()
+            unattended = _unattended(command) if command in _ASKS else ()
             return self._whole([command, *unattended, *rest], stack, capture=False, check=False).returncode
         self.ensure_stack(stack)
         return self.run(words, stack=stack, capture=False, check=False).returncode
@@ -270,6 +270,11 @@ class Engine:
     def _locked(self, stack: str) -> bool:
         folder = self.backend / ".pulumi" / "locks" / "organization" / self._stack_path() / stack
         return any(folder.glob("*.json"))
+
+
+def _unattended(command: str) -> tuple[str, ...]:
+    """So that no question is asked. A destroy keeps its preview: it is where what is protected stops all of it."""
+    return ("--yes",) if command == "destroy" else _UNATTENDED
 
 
 def _text(file: IO[bytes]) -> str:
