@@ -4,11 +4,16 @@ from __future__ import annotations
 
 
 def of(said: str) -> list[str]:
-    """The lines of the diagnostics; all lines where there are none, for instance before pulumi has begun."""
+    """The lines of all diagnostics, of the preview and of what followed it; all lines where there are none yet."""
     lines = [line for line in said.strip().splitlines() if " from $PATH at " not in line]
-    if "Diagnostics:" not in lines:
-        return lines
-    rest = lines[lines.index("Diagnostics:") + 1 :]
-    # What the program exports may be long, and comes after.
-    ends = [index for index, line in enumerate(rest) if line in {"Outputs:", "Resources:"}]
-    return rest[: ends[0]] if ends else rest
+    found: list[str] = []
+    inside = False
+    for line in lines:
+        if line == "Diagnostics:":
+            inside = True
+        elif inside and line and not line.startswith(" "):
+            # What the program exports, the summary, or the next phase.
+            inside = False
+        elif inside:
+            found.append(line)
+    return found or lines
