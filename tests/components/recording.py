@@ -104,6 +104,9 @@ def record(program: Callable[[], Any], stack_name: str = "dev") -> Recorded:
         settings.set_root_resource(None)  # type: ignore[arg-type]
         loop.run_until_complete(stack.run_in_stack(body))
     finally:
+        # Where the program fails, outputs of this loop are left waiting, and the next program would wait for them.
+        settings.SETTINGS.outputs.clear()
+        settings.SETTINGS.rpc_manager.clear()
         loop.close()
     return monitor.recorded
 
