@@ -16,7 +16,7 @@ import yaml
 from kubernetes import client
 from kubernetes.client import ApiClient, ApiException
 
-from components.readiness import FINALIZER
+from components.readiness import FINALIZER, INSTALLED_LABEL
 from sandbox import places, plane
 from sandbox.api import client_for
 from sandbox.engine import Engine
@@ -123,7 +123,9 @@ class Trial:
             raise
 
     def install(self, *nodes: str) -> None:
-        """What the operator does once all is well: status, finalizer, RuntimeClasses."""
+        """What the operator and its installers do once all is well: labels, status, finalizer, RuntimeClasses."""
+        for node in nodes:
+            self.core.patch_node(node, {"metadata": {"labels": {INSTALLED_LABEL: "true"}}})
         status = {
             "runtimeClass": ",".join(CLASSES),
             "installationStatus": {"completed": {"completedNodesList": list(nodes)}},
@@ -136,6 +138,8 @@ class Trial:
 
     def restored(self) -> None:
         """What the operator does once every host is."""
+        for node in ("a", "b"):
+            self.core.patch_node(node, {"metadata": {"labels": {INSTALLED_LABEL: None}}})
         self.custom.patch_cluster_custom_object(*CC_RUNTIME, {"metadata": {"finalizers": None}})
 
     def labels(self, node: str) -> dict[str, str]:
@@ -313,7 +317,7 @@ def test_a_changed_spec_is_shown_as_a_replacement_and_waits_for_pods_and_for_the
 def test_a_deletion_that_hangs_ends_in_time_names_the_host_and_leaves_its_label(trial: Trial) -> None:
     deploy(trial)
     said = trial.fails(trial.engine.destroy)
-    assert "You must run with the `--run-program` flag" in said, "or it would go under running pods"
+    assert "has delete hooks registered, but the program is not running" in said, "or it would go under running pods"
     uninstalling = {"confidentialcontainers.org/startuninstall": "true"}
     trial.core.patch_node("a", {"metadata": {"labels": uninstalling}})
     said = trial.fails(trial.engine.destroy, RUN_PROGRAM)
