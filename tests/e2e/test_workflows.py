@@ -108,6 +108,7 @@ def environment(step: Step, deployed: Deployed, clone: Path, stand_in: Path) -> 
     kubeconfig = deployed.up.sandbox.kubeconfig
     values = {
         "matrix.stack": "dev",
+        "matrix.context": deployed.up.sandbox.context,
         "secrets.PULUMI_BACKEND_URL": f"file://{engine.backend}",
         "secrets.PULUMI_ACCESS_TOKEN": "",
         "secrets.PULUMI_CONFIG_PASSPHRASE": "",
@@ -119,6 +120,7 @@ def environment(step: Step, deployed: Deployed, clone: Path, stand_in: Path) -> 
     }
     theirs = {
         "STACK": "dev",
+        "CONTEXT": deployed.up.sandbox.context,
         "KUBECONFIG_READ_ONLY": str(kubeconfig),
         "CI_PROJECT_ID": "3",
         "CI_MERGE_REQUEST_IID": "5",
@@ -202,4 +204,5 @@ def test_drift_fails_the_job_and_is_reported(step: Step, deployed: Deployed, clo
     assert done.returncode != 0
     summary = clone.parent / "summary.md"
     said = done.stdout + (summary.read_text() if summary.exists() else "")
+    assert "claims check" in step.script, "what was applied by hand is looked at as well"
     assert "plugin:26.6.0` → `cr.openfuyao.cn/openfuyao/npu-dra-plugin:26.7.0`" in said
