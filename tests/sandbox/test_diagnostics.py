@@ -22,5 +22,12 @@ def test_those_of_a_destroy_come_after_those_of_its_preview() -> None:
     ]
 
 
+def test_what_a_policy_found_is_among_them() -> None:
+    said = (
+        "Policies:\n    pack@v1 (local)\n        no red things\n\nDiagnostics:\n  Stack (x):\n    error: preview failed"
+    )
+    assert "        no red things" in diagnostics.of(said)
+
+
 def test_before_pulumi_has_begun_all_that_it_says_is_told() -> None:
     assert diagnostics.of("error: no stack\n") == ["error: no stack"]
