@@ -13,6 +13,9 @@ from policy.preview.shown import Path
 _SHORTEST = 4
 """Characters: what is shorter is too common in sentences to be told from a word."""
 
+_NO_SECRETS = frozenset({"true", "false"})
+"""What a switch with a telling name says (automountServiceAccountToken), and many a sentence too."""
+
 MASK = "[secret]"
 _TELLING = re.compile(
     r"secret|token|passw|pwd|credential|private|auth|kubeconfig|api_?key|proxy|\.pem$|^parameters$", re.I
@@ -58,7 +61,7 @@ def _strings(value: Any) -> Iterator[str]:
             yield from _strings(item)
     elif isinstance(value, str):
         for text in {value, value.strip(), *value.splitlines(), _decoded(value), _encoded(value)}:
-            if len(text) >= _SHORTEST and text != MASK:
+            if len(text) >= _SHORTEST and text != MASK and text.lower() not in _NO_SECRETS:
                 yield text
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -88,9 +89,14 @@ def test_one_change_of_each_kind_is_told_as_in_the_recording(kinds: Engine) -> N
         assert report("s", text) == report("s", recorded(name, text))
 
 
+def steady(text: str) -> str:
+    """Without what the API server makes up anew in each preview: the uid of an object that is not there yet."""
+    return re.sub(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "…", text)
+
+
 def test_a_broken_rule_is_told_and_ends_the_preview(kinds: Engine) -> None:
     configure(kinds, broken=True)
     policies = ["--policy-pack", str(places.CHECKOUT / "policy")]
     done = streaming(kinds).preview("kinds", "--json", *policies, check=False)
     assert done.returncode != 0
-    assert report("s", done.stdout) == report("s", recorded("broken.events.json", done.stdout))
+    assert steady(report("s", done.stdout)) == steady(report("s", recorded("broken.events.json", done.stdout)))
