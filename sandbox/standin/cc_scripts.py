@@ -32,11 +32,18 @@ class Scripts:
         self._seen: dict[str, float] = {}
 
     def play(self, behaviour: CcBehaviour) -> None:
-        """Let each running pod whose time has come do its work."""
-        for pod in self._api.all(kube.pods(NAMESPACE)):
+        """Let each running pod whose time has come do its work.
+
+        With its node a pod's containers are gone, though the pod is listed as running until it is collected.
+        """
+        pods = self._api.all(kube.pods(NAMESPACE))
+        nodes = {node["metadata"]["name"] for node in self._api.all(kube.NODES)}
+        for pod in pods:
             metadata = pod["metadata"]
             daemon = kube.labels_of(pod).get("name")
             if daemon not in cc_daemonsets.NAMES or not _runs(pod) or DONE in metadata.get("annotations", {}):
+                continue
+            if pod["spec"]["nodeName"] not in nodes:
                 continue
             began = self._seen.setdefault(metadata["uid"], time.monotonic())
             installs = daemon in (cc_daemonsets.PRE_INSTALL, cc_daemonsets.INSTALL)
