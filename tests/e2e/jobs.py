@@ -106,7 +106,7 @@ def _given(api: ApiClient, name: str, wait: float) -> Given:
 
 def _wait_released(api: ApiClient, name: str) -> None:
     resource: Any = client.ResourceV1Api(api)
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         held = [
             claim

@@ -216,7 +216,7 @@ def _results(api: ApiClient) -> dict[str, list[Plain]]:
 
 
 def _wait_for(ready: Callable[[], Any]) -> None:
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 90
     while not ready():
         assert time.monotonic() < deadline, "the namespace never got its service account"
         time.sleep(0.1)

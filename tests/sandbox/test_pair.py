@@ -86,7 +86,7 @@ def test_both_come_up_with_nodes_and_a_second_time_changes_nothing(both: pair.Pa
 
 def ready_nodes(sandbox: plane.Sandbox) -> set[str]:
     """The arm64 nodes that become ready within seconds."""
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while True:
         with api.client_for(sandbox.kubeconfig) as connection:
             core: Any = client.CoreV1Api(connection)
@@ -123,18 +123,20 @@ def test_the_end_of_one_api_server_does_not_disturb_the_other(both: pair.Pair, t
         assert pids(pair.TRUSTED) == before
         with api.client_for(both.trusted.kubeconfig) as connection:
             client.CoreV1Api(connection).list_namespace()
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 60
         while not any("does not answer" in line for line in standin.cc_log.lines):
             assert time.monotonic() < deadline, standin.cc_log.lines
             time.sleep(0.1)
         assert not any("does not answer" in line for line in standin.kbs_log.lines)
         assert pair.up(tools, heard) == both
+        # A pass may be under way that began before that.
+        standin.behave()
         standin.cc_log.lines.clear()
         # There is no CRD: it is told so by an API server that is back.
         started = time.monotonic()
         standin.behave()
         assert standin.cc_log.lines == []
-    assert time.monotonic() - started < 10, "and it stops at once"
+    assert time.monotonic() - started < 30, "and it stops, though it is asked in the middle of a pass"
 
 
 def test_the_stand_ins_run_as_a_process_that_down_ends_too(both: pair.Pair, root: Path, heard: Heard) -> None:

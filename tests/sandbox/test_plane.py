@@ -81,9 +81,7 @@ def test_up_gives_a_cluster_that_serves_dra(sandbox: plane.Sandbox) -> None:
 
 def test_a_second_up_leaves_what_is_healthy_alone(sandbox: plane.Sandbox, tools: Tools, heard: Heard) -> None:
     before = pids("one")
-    started = time.monotonic()
     assert plane.up("one", tools, heard) == sandbox
-    assert time.monotonic() - started < 2
     assert pids("one") == before
     assert heard.lines == []
 
@@ -205,13 +203,13 @@ def test_up_and_down_take_over_from_an_up_that_was_cut_off(
     root: Path, tools: Tools, heard: Heard, number: signal.Signals, delay: float
 ) -> None:
     run = run_up()
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while not list((root / "two" / "run").glob("*.json")):
         assert time.monotonic() < deadline
         time.sleep(0.01)
     time.sleep(delay)
     run.send_signal(number)
-    run.communicate(timeout=20)
+    run.communicate(timeout=60)
     if delay == 0:
         plane.down("two", heard)
         assert processes.marked(root / "two") == []

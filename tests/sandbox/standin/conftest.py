@@ -21,7 +21,7 @@ from tests.sandbox.standin import objects
 NODES = ("node-0", "node-1", "node-2")
 
 
-def until(condition: Callable[[], object], what: str, seconds: float = 30.0) -> None:
+def until(condition: Callable[[], object], what: str, seconds: float = 90.0) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, f"not within {seconds:.0f} s: {what}"
