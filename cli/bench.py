@@ -36,6 +36,9 @@ def bench(
         typer.Option(help="Simulated servers of the mixed burst; again for another size. Default: 50."),
     ] = None,
     repeat: Annotated[int | None, typer.Option(help="Repetitions of each figure. Default: 5.")] = None,
+    tries: Annotated[
+        int | None, typer.Option(help="Repetitions of the attempts on one server. Default: as --repeat.")
+    ] = None,
     forms: Annotated[
         str | None, typer.Option(metavar="NAMES|all", help=f"Also set forms side by side: {', '.join(FORMS)}.")
     ] = None,
@@ -45,7 +48,7 @@ def bench(
     ] = None,
 ) -> None:
     """Measure our templates against the proposal's layouts and plain claims, on the real scheduler. About 3 minutes."""
-    plan = _plan(quick, servers, repeat, forms, preview)
+    plan = _plan(quick, servers, {"repeat": repeat, "tries": tries}, forms, preview)
     if svg is not None and not svg.resolve().parent.is_dir():
         fail(f"--svg {svg}: there is no such folder. Name a file in a folder that is there.", MISUSED)
     if docs is not None and not (docs.is_file() and bench_page.BEGIN in docs.read_text(encoding="utf-8")):
@@ -71,17 +74,19 @@ def bench(
         _show(found)
 
 
-def _plan(quick: bool, servers: list[int] | None, repeat: int | None, forms: str | None, preview: bool) -> Plan:
+def _plan(
+    quick: bool, servers: list[int] | None, repetitions: dict[str, int | None], forms: str | None, preview: bool
+) -> Plan:
     plan = replace(QUICK if quick else Plan(), preview=preview)
     if servers:
         for size in servers:
             if not 1 <= size <= MOST_SERVERS:
                 fail(f"--servers {size}: is not from 1 to {MOST_SERVERS}. Write a number in that range.", MISUSED)
         plan = replace(plan, servers=tuple(servers))
-    if repeat is not None:
-        if repeat < 1:
-            fail(f"--repeat {repeat}: nothing would be measured. Write 1 or more.", MISUSED)
-        plan = replace(plan, repeat=repeat)
+    for option, number in repetitions.items():
+        if number is not None and number < 1:
+            fail(f"--{option} {number}: nothing would be measured. Write 1 or more.", MISUSED)
+    plan = replace(plan, repeat=repetitions["repeat"] or plan.repeat, tries=repetitions["tries"])
     if forms is not None:
         names = list(FORMS) if forms == "all" else forms.split(",")
         unknown = [name for name in names if name not in FORMS]
@@ -98,6 +103,8 @@ def _show(found: dict[str, Any]) -> None:
         f"load {machine['load_before']} before and {machine['load_after']} after; medians (least–most), ms"
     )
     print_table(_attempts(found["attempts"]))
+    for line in bench_page.in_short(found["in_short"]):
+        out.print(line, markup=False)
     print_table(_bursts(found["bursts"]))
     if "forms" in found:
         print_table(_forms(found["forms"]))

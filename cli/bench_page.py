@@ -17,6 +17,7 @@ def figures(found: dict[str, Any]) -> str:
     parts = [
         f"Kubernetes {versions['kubernetes']}, {machine['cpus']} CPUs, load {machine['load_before']} before and "
         f"{machine['load_after']} after. Milliseconds: the median, in brackets the least and the most.\n",
+        "".join(f"- {line}\n" for line in in_short(found["in_short"])),
         "### Attempts\n\n" + _attempts(found["attempts"]),
         "### Bursts\n\n" + _bursts(found["bursts"]),
     ]
@@ -28,6 +29,20 @@ def figures(found: dict[str, Any]) -> str:
             f"{_spread(said['raw_s'])} s: {said['to_raw']} ×.\n"
         )
     return "\n".join(parts)
+
+
+def in_short(found: dict[str, Any]) -> list[str]:
+    """What the attempts come to, a sentence each. found: `in_short` of the data."""
+    names = (("to_plain", "one without constraints for as many"), ("to_one", "one for a single NPU"))
+    said = [
+        f"Where it fits, an attempt of ours costs {_spread(found[key])} × {what}: the median over counts and states."
+        for key, what in names
+        if key in found
+    ]
+    failing = [f"{count}: {100 * share:.2g} %" for count, share in found["to_proposal"].items()]
+    if failing:
+        said.append(f"Where it must fail, by NPUs, of what oFEP-0062's layout costs: {', '.join(failing)}.")
+    return said
 
 
 def _attempts(rows: list[dict[str, Any]]) -> str:

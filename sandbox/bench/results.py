@@ -8,10 +8,13 @@ from typing import Any
 from sandbox.bench.attempts import FAILING, IDLE, Attempt, Measured
 from sandbox.bench.bursts import Burst
 from sandbox.bench.chart import Group, svg_bars
-from sandbox.bench.summary import ratio
+from sandbox.bench.summary import Spread, ratio
 
 BASES = ("proposal", "plain")
 """The forms that others of the same count are compared with, in the same state."""
+
+RING = 8
+"""NPUs of a ring of the server that is measured; past it the proposal's layouts are dear."""
 
 
 def attempt_rows(measured: Sequence[Measured]) -> list[dict[str, Any]]:
@@ -44,6 +47,24 @@ def attempt_rows(measured: Sequence[Measured]) -> list[dict[str, Any]]:
                 }
         rows.append(row)
     return rows
+
+
+def in_short(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Of the rows: where our claims for more than one NPU fit, the spread of their attempts' ratios `to_plain` and
+    `to_one` over counts and states; where they must fail, for each count past a ring what they are `to_proposal`.
+    """
+    ours = [row for row in rows if row["form"] == "compiled" and row["count"] > 1]
+    found: dict[str, Any] = {}
+    for name in ("to_plain", "to_one"):
+        values = [row[name]["attempt"] for row in ours if row["state"] != FAILING and name in row]
+        if values:
+            found[name] = Spread.of(values).plain()
+    found["to_proposal"] = {
+        str(row["count"]): row["to_proposal"]["attempt"]
+        for row in ours
+        if row["state"] == FAILING and row["count"] > RING and "to_proposal" in row
+    }
+    return found
 
 
 def burst_rows(bursts: Sequence[Burst]) -> list[dict[str, Any]]:

@@ -26,14 +26,16 @@ MIXED = ("compiled", "plain")
 class Plan:
     """What is measured.
 
-    counts: NPUs of the claims. repeat: repetitions. dear: repetitions of a failing attempt in the proposal's layout
-    past a ring, which takes seconds. servers: sizes of the fleets for the mixed bursts. forms: names of forms to set
-    side by side, by counts `form_counts` in bursts of `form_jobs` on
-    `form_servers` servers; none: left out. preview: stack against raw objects.
+    counts: NPUs of the claims. repeat: repetitions. tries: repetitions of the attempts on one server, where that is
+    another number: they cost a tenth of a second each and scatter by a fifth. dear: repetitions of a failing attempt in
+    the proposal's layout past a ring, which takes seconds. servers: sizes of the fleets for the mixed bursts. forms:
+    names of forms to set side by side, by counts `form_counts` in bursts of `form_jobs` on `form_servers` servers;
+    none: left out. preview: stack against raw objects.
     """
 
     counts: Sequence[int] = COUNTS
     repeat: int = 5
+    tries: int | None = None
     dear: int = 2
     servers: Sequence[int] = (50,)
     forms: Sequence[str] = ()
@@ -43,8 +45,9 @@ class Plan:
     preview: bool = False
 
     def repetitions(self, case: Case) -> int:
-        dear = case.form == "proposal" and case.state == FAILING and case.count > 8
-        return min(self.repeat, self.dear) if dear else self.repeat
+        dear = case.form == "proposal" and case.state == FAILING and case.count > results.RING
+        tries = self.tries or self.repeat
+        return min(tries, self.dear) if dear else tries
 
 
 QUICK = Plan(counts=(1, 4, 12), repeat=1, dear=1, servers=(4,), form_counts=(4, 12), form_servers=4, form_jobs=2)
@@ -68,6 +71,7 @@ def run(kind: Kind, plan: Plan, report: Report) -> dict[str, Any]:
         with report.task(f"{sum(map(plan.repetitions, wanted))} attempts on one server"):
             measured = attempts.measure(plane, kind, wanted, plan.repetitions)
         found["attempts"] = results.attempt_rows(measured)
+        found["in_short"] = results.in_short(found["attempts"])
         found["bursts"] = results.burst_rows(_bursts(plane, kind, plan, report))
         if plan.forms:
             fleet = (plan.form_servers, plan.form_jobs)

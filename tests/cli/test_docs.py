@@ -114,6 +114,7 @@ def test_the_bench_writes_its_figures_between_the_markers_and_leaves_the_text(tm
         "versions": {"kubernetes": "v1.37.2"},
         "machine": {"cpus": 2, "load_before": 0.1, "load_after": 0.9},
         "attempts": [attempt],
+        "in_short": {"to_plain": spread, "to_proposal": {"12": 0.0025, "16": 0.00071}},
         "bursts": [],
     }
     page = tmp_path / "bench.md"
@@ -123,4 +124,6 @@ def test_the_bench_writes_its_figures_between_the_markers_and_leaves_the_text(tm
     assert text.startswith("by hand\n")
     assert text.endswith("by hand too\n")
     assert "old" not in text
+    assert "costs 1.5 (1–1,234) × one without constraints" in text
+    assert "oFEP-0062's layout costs: 12: 0.25 %, 16: 0.071 %." in text
     assert "| 12 | must fail | ours | unschedulable | 1.5 (1–1,234) | 1.5 (1–1,234) | 0.004 |  |  |" in text

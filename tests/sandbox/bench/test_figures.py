@@ -12,7 +12,7 @@ from sandbox.bench.chart import Group, svg_bars
 from sandbox.bench.kind import Order
 from sandbox.bench.metrics import Reading, Total, histograms, reading
 from sandbox.bench.preview import error_lines
-from sandbox.bench.results import attempt_rows, burst_rows, chart
+from sandbox.bench.results import attempt_rows, burst_rows, chart, in_short
 from sandbox.bench.summary import Spread, ratio
 
 TEXT = """\
@@ -92,6 +92,28 @@ def test_each_row_has_its_comparisons_from_the_same_run() -> None:
     assert ours["to_one"]["attempt"] == 2.0
     assert "to_plain" not in rows[3], "nothing is compared with itself"
     assert not {"to_proposal", "to_plain", "to_one"} & rows[4].keys(), "what was not measured is not compared with"
+
+
+def test_in_short_it_tells_what_ours_costs_where_it_fits_and_where_it_must_fail() -> None:
+    rows = attempt_rows(
+        [
+            measured("plain", 1, IDLE, 0.010),
+            measured("compiled", 1, IDLE, 0.090),
+            *(measured("plain", count, IDLE, 0.010) for count in (4, 12, 16)),
+            *(measured("compiled", count, IDLE, 0.010 * n) for n, count in enumerate((4, 12, 16), 1)),
+            measured("compiled", 4, FAILING, 0.002),
+            measured("proposal", 4, FAILING, 0.002),
+            measured("compiled", 16, FAILING, 0.002),
+            measured("proposal", 16, FAILING, 4.0),
+        ]
+    )
+    found = in_short(rows)
+    assert found["to_plain"] == {"median": 2.0, "min": 1.0, "max": 3.0, "n": 3}, (
+        "one NPU is the same claim in each form"
+    )
+    assert found["to_one"]["median"] == 2.0
+    assert found["to_proposal"] == {"16": 0.0005}, "up to a ring the layouts hardly differ"
+    assert in_short([]) == {"to_proposal": {}}
 
 
 def test_bursts_are_compared_on_as_many_servers() -> None:
