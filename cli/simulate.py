@@ -14,18 +14,11 @@ from cli.server import load as load_server
 from topology.errors import TopologyError
 from topology.model import Server
 from topology.orders import ORDERS
-from topology.simulate.compare import (
-    Result,
-    Setting,
-    check,
-    data,
-    npus_served,
-    share,
-    simulate_orders,
-)
+from topology.simulate.compare import Result, data, npus_served, share, simulate_orders
 from topology.simulate.compare import simulate as play
 from topology.simulate.jobs import DEFAULT_MIX, read_mix
 from topology.simulate.rules import Strictness
+from topology.simulate.scene import Setting, check
 from topology.simulate.strategies import Nodes
 
 ALL = "all"

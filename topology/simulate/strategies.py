@@ -98,23 +98,28 @@ class Scheduler:
         self._random = Random(seed)  # noqa: S311
 
     def place(self, count: int, free: Sequence[int]) -> Placed | None:
-        claim, effort = self._claims[count], self.efforts[count]
-        fitting: list[tuple[int, Fit]] = []
-        for node, mask in enumerate(free):
-            fit = claim.fit(mask)
-            effort.add(fit.calls)
-            if fit.chosen:
-                fitting.append((node, fit))
+        for mask in free:
+            self.efforts[count].add(self._claims[count].fit(mask).calls)
+        best = self.best(count, free)
+        return self._random.choice(best) if best else None
+
+    def fitting(self, count: int, free: Sequence[int]) -> Mapping[int, Fit]:
+        """Node → the claim's first fit there, where it has one."""
+        fits = ((node, self._claims[count].fit(mask)) for node, mask in enumerate(free))
+        return {node: fit for node, fit in fits if fit.chosen}
+
+    def best(self, count: int, free: Sequence[int]) -> tuple[Placed, ...]:
+        """All that is left to chance: each node of the best score with what it would give; none where none fits."""
+        fitting = self.fitting(count, free)
         if not fitting:
-            return None
-        top = _RANKS - min(fit.rank for _, fit in fitting)
-        scores = [
-            _DRA_WEIGHT * ((_RANKS - fit.rank) * _FULL_SCORE // top) + self._score(free[node].bit_count() - count)
-            for node, fit in fitting
-        ]
-        best = max(scores)
-        node, fit = self._random.choice([found for found, score in zip(fitting, scores, strict=True) if score == best])
-        return Placed(node, fit.chosen)
+            return ()
+        top = _RANKS - min(fit.rank for fit in fitting.values())
+        scores = {
+            node: _DRA_WEIGHT * ((_RANKS - fit.rank) * _FULL_SCORE // top) + self._score(free[node].bit_count() - count)
+            for node, fit in fitting.items()
+        }
+        best = max(scores.values())
+        return tuple(Placed(node, fit.chosen) for node, fit in fitting.items() if scores[node] == best)
 
     def _score(self, left: int) -> int:
         """NodeResourcesFit's, when so many NPUs are left on the node once the job is there."""
