@@ -242,6 +242,13 @@ def test_what_the_scheduler_may_do_is_told_whole_and_nothing_else_is_ever_done(n
     assert model.best(8, (0xF0F0, 0x0FF0)) == (), "eight are free, but of two rings"
 
 
+def test_of_nodes_alike_the_first_is_taken_where_luck_is_out_of_it() -> None:
+    free = (0xFF00, 0xFFFF, 0x00FF, 0)
+    first = scheduler(Nodes.FIRST, "ours")
+    assert first.best(8, free) == scheduler(Nodes.RANDOM, "ours").best(8, free)
+    assert {first.place(8, free) for _ in range(20)} == {Placed(0, 0xFF00)}
+
+
 def test_asking_what_may_be_done_leaves_luck_and_effort_alone() -> None:
     free = (0xFFFF,) * 9
     asked, silent = scheduler(Nodes.RANDOM, "ours"), scheduler(Nodes.RANDOM, "ours")

@@ -17,14 +17,19 @@ from topology.simulate.rules import Rule
 
 
 class Nodes(StrEnum):
-    """What the scheduler's other scores make of the nodes where a claim fits; ties are broken at random, as it does.
+    """What the scheduler's other scores make of the nodes where a claim fits; ties are broken at random, but for FIRST.
 
-    RANDOM: pods that ask for little or equal CPU: every node alike.
-    SPREAD: LeastAllocated, its default, with CPU in proportion to NPUs: the node with the most NPUs free.
-    PACK: MostAllocated, a setting of NodeResourcesFit, with CPU in proportion to NPUs: that with the fewest.
+    RANDOM: pods that ask for no CPU and no memory: every node alike.
+    FIRST: the same, and of nodes alike the first. Kubernetes 1.37 comes near that: it draws the number that breaks ties
+      only where there is an extender, and keeps nodes about in their order (kubernetes/kubernetes#135231, #141024).
+    SPREAD: LeastAllocated, its default, with CPU and memory in proportion to NPUs: the node with the most NPUs free.
+    PACK: examples/scheduler/packing.yaml, MostAllocated alone, with CPU in proportion to NPUs: that with the fewest.
+
+    sandbox.played holds each of them to the real scheduler.
     """
 
     RANDOM = "random"
+    FIRST = "first"
     SPREAD = "spread"
     PACK = "pack"
 
@@ -101,7 +106,9 @@ class Scheduler:
         for mask in free:
             self.efforts[count].add(self._claims[count].fit(mask).calls)
         best = self.best(count, free)
-        return self._random.choice(best) if best else None
+        if not best:
+            return None
+        return best[0] if self._nodes is Nodes.FIRST else self._random.choice(best)
 
     def fitting(self, count: int, free: Sequence[int]) -> Mapping[int, Fit]:
         """Node → the claim's first fit there, where it has one."""
@@ -109,7 +116,7 @@ class Scheduler:
         return {node: fit for node, fit in fits if fit.chosen}
 
     def best(self, count: int, free: Sequence[int]) -> tuple[Placed, ...]:
-        """All that is left to chance: each node of the best score with what it would give; none where none fits."""
+        """All that its scores leave open: each node of the best score with what it would give; none where none fits."""
         fitting = self.fitting(count, free)
         if not fitting:
             return ()
