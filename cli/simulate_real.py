@@ -104,7 +104,7 @@ def _npus(bits: int) -> list[int]:
 
 
 def _print(played: Played, kubernetes: str) -> None:
-    table = Table(box=None, pad_edge=False, header_style="bold", caption_justify="left")
+    table = Table(box=None, pad_edge=False, header_style="bold")
     for column in ("NPUs", "jobs", "served", "simulated"):
         table.add_column(column, justify="right")
     for count, tally in played.real.sizes.items():
@@ -112,8 +112,8 @@ def _print(played: Played, kubernetes: str) -> None:
         table.add_row(str(count), str(tally.arrived), _percent(share(tally.fitted, tally.arrived)), _range(simulated))
     every = [npus_served(outcome) for outcome in played.simulated]
     table.add_row("all", "", _percent(npus_served(played.real)), _range(every), style="dim")
-    table.caption = f"simulated: lowest and highest of {len(played.simulated)} draws of luck"
     print_table(table)
+    out.print(f"simulated: the lowest and highest of {len(played.simulated)} draws of luck")
     for number, decision in enumerate(played.decisions):
         if not decision.agrees:
             said = _mismatch(number, decision)
@@ -126,7 +126,8 @@ def _print(played: Played, kubernetes: str) -> None:
     )
     if played.emptiness is not None:
         out.print(
-            f"Where it left several open, {_percent(played.emptiness)} of the others were fuller than the one taken."
+            f"Where it left several open, {_percent(played.emptiness)} of the others were fuller than the one taken, "
+            "equals counted by half."
         )
 
 
