@@ -11,9 +11,10 @@ from cli import page as page_
 from cli.proofs_page import markdown
 from topology.model import Server
 from topology.orders import ORDERS, slice_order
-from topology.simulate.compare import STRATEGIES, Result, Setting, npus_served, share, simulate
+from topology.simulate.compare import Result, npus_served, share, simulate
 from topology.simulate.jobs import DEFAULT_MIX, read_mix
 from topology.simulate.run import Outcome, Tally
+from topology.simulate.scene import STRATEGIES, Setting
 from topology.simulate.strategies import Nodes
 
 BEGIN, END = "<!-- figures: begin, written by `make docs` -->\n", "<!-- figures: end -->\n"

@@ -8,27 +8,22 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
+from cli import simulate_real
 from cli.fragmentation_page import SETTINGS, figures, put
 from cli.output import MISUSED, err, fail, print_json, print_table
 from cli.server import load as load_server
 from topology.errors import TopologyError
 from topology.model import Server
 from topology.orders import ORDERS
-from topology.simulate.compare import (
-    Result,
-    Setting,
-    check,
-    data,
-    npus_served,
-    share,
-    simulate_orders,
-)
+from topology.simulate.compare import Result, data, npus_served, share, simulate_orders
 from topology.simulate.compare import simulate as play
 from topology.simulate.jobs import DEFAULT_MIX, read_mix
 from topology.simulate.rules import Strictness
+from topology.simulate.scene import Setting, check
 from topology.simulate.strategies import Nodes
 
 ALL = "all"
+JOBS, REAL_JOBS = 10_000, 300
 _MIX = ",".join(f"{count}:{size:g}" for count, size in DEFAULT_MIX.items())
 
 
@@ -37,7 +32,12 @@ def simulate(
         str, typer.Argument(metavar="SERVER", help="A folder of servers/, its name, or a captured file.")
     ],
     servers: Annotated[int, typer.Option(help="How many such servers.")] = 20,
-    jobs: Annotated[int, typer.Option(help="How many jobs arrive; the first tenth is not counted.")] = 10_000,
+    jobs: Annotated[
+        int | None,
+        typer.Option(
+            help=f"How many jobs arrive; the first tenth is not counted. Default: {JOBS:,}, with --real {REAL_JOBS}."
+        ),
+    ] = None,
     load: Annotated[float, typer.Option(help="NPUs asked for on average, as a share of all.")] = 0.8,
     mix: Annotated[str | None, typer.Option(help=f"SIZE:SHARE,…; for 16 NPUs {_MIX}, for fewer what fits.")] = None,
     seed: Annotated[int, typer.Option(help="The same seed gives the same figures.")] = 1,
@@ -49,6 +49,14 @@ def simulate(
     promise: Annotated[
         Strictness, typer.Option(help="Which of a size's promises jobs ask for; widest is MindCluster's rule.")
     ] = Strictness.WIDEST,
+    real: Annotated[
+        bool,
+        typer.Option(
+            "--real",
+            help="Play our templates' jobs on the real scheduler of a sandbox, about ten a second, and compare every "
+            "decision with the model's; exit 1 where one differs.",
+        ),
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the data instead of the table.")] = False,
     docs: Annotated[
         Path | None,
@@ -63,14 +71,20 @@ def simulate(
         return
     if order not in (*ORDERS, ALL):
         fail(f"--order {order}: there is no such order. Write one of {', '.join((*ORDERS, ALL))}.", MISUSED)
+    if real and (order != "id" or runs != 1):
+        fail("--real plays one run with devices by id. Leave --order and --runs out.", MISUSED)
     found = load_server(server)
     try:
         asked = read_mix(mix) if mix is not None else {c: s for c, s in DEFAULT_MIX.items() if c <= len(found.npus)}
+        jobs = jobs if jobs is not None else REAL_JOBS if real else JOBS
         setting = Setting(servers, jobs, load, asked, seed, runs, "id" if order == ALL else order, nodes, promise)
         check(setting)
     except TopologyError as error:
         fail(str(error), MISUSED)
     try:
+        if real:
+            simulate_real.show(found, setting, as_json)
+            return
         if order == ALL:
             results = simulate_orders(found, setting, tuple(ORDERS))
         else:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import yaml
 
-from sandbox import files, kubeconfig, pki, probes
+from sandbox import files, kubeconfig, pki, places, probes
 from sandbox.layout import Layout
 from sandbox.ports import LOOPBACK
 
@@ -173,6 +173,7 @@ def _scheduler(layout: Layout, ports: Ports) -> list[str]:
         "kind": "KubeSchedulerConfiguration",
         "clientConnection": {"kubeconfig": str(path), "qps": CLIENT_QPS, "burst": 2 * CLIENT_QPS},
         "leaderElection": {"leaderElect": False},
+        "profiles": yaml.safe_load(places.SCHEDULER_EXAMPLE.read_text(encoding="utf-8"))["profiles"],
     }
     files.write_changed(layout.scheduler_config, yaml.safe_dump(configuration, sort_keys=False))
     return [

@@ -12,6 +12,8 @@ from sandbox.errors import SandboxError
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 PINS = CHECKOUT / "sandbox" / "toolchain"
+SCHEDULER_EXAMPLE = CHECKOUT / "examples" / "scheduler" / "packing.yaml"
+"""The scheduler configuration that is shipped; the sandbox's scheduler has its profiles too."""
 
 STATE_VARIABLE = "RINGFENCE_STATE"
 CACHE_VARIABLE = "RINGFENCE_CACHE"

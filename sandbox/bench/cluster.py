@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +35,15 @@ _WRITERS = 6
 _WAIT_FOR_OTHERS = 3600.0
 _SEEN_AFTER = 0.5
 """Seconds in which the scheduler's watches bring it what the API server has answered for."""
+
+
+@dataclass(frozen=True)
+class Given:
+    """What a pod was given. claim: its name. devices: as the slice names them."""
+
+    node: str
+    claim: str
+    devices: tuple[str, ...]
 
 
 class Cluster:
@@ -91,7 +102,7 @@ class Cluster:
         else:
             self._each(self._start, [(pod,) for pod in pods])
 
-    def decided(self, name: str, limit: float) -> None:
+    def decided(self, name: str, limit: float, pause: float = 0.01) -> None:
         """Wait until the scheduler has decided on the pod, either way. SandboxError after `limit` seconds."""
 
         def said() -> bool:
@@ -101,7 +112,40 @@ class Cluster:
                 c["type"] == "PodScheduled" and c["status"] == "False" for c in conditions
             )
 
-        self._await(f"a decision on pod {name}", said, limit, pause=0.01)
+        self._await(f"a decision on pod {name}", said, limit, pause)
+
+    def given(self, name: str, limit: float) -> Given | None:
+        """What the scheduler gives the pod, None where no node will do. SandboxError after `limit` seconds."""
+        self.decided(name, limit, pause=0.005)
+        found = self._plain(self._core.read_namespaced_pod, name, objects.JOBS)
+        if "nodeName" not in found["spec"]:
+            (said,) = [c for c in found["status"]["conditions"] if c["type"] == "PodScheduled"]
+            if said["reason"] != "Unschedulable":
+                raise SandboxError(
+                    f"The scheduler could not decide on pod {name}: {said.get('message', said['reason'])}",
+                    remedy="Run it again, and report it if it stays so.",
+                )
+            return None
+        claim = found["status"]["resourceClaimStatuses"][0]["resourceClaimName"]
+        allocation = self._plain(self._resource.read_namespaced_resource_claim, claim, objects.JOBS)["status"]
+        results = allocation["allocation"]["devices"]["results"]
+        return Given(found["spec"]["nodeName"], claim, tuple(result["device"] for result in results))
+
+    def end(self, jobs: Mapping[str, str | None]) -> None:
+        """Remove these pods (name → claim that has NPUs, if any), and wait until the NPUs are free."""
+        for name in jobs:
+            self._core.delete_namespaced_pod(name, objects.JOBS, grace_period_seconds=0, _preload_content=False)
+        for claim in filter(None, jobs.values()):
+            self._await(f"claim {claim} to be released", partial(self._is_free, claim), pause=0.01)
+
+    def _is_free(self, claim: str) -> bool:
+        try:
+            found = self._plain(self._resource.read_namespaced_resource_claim, claim, objects.JOBS)
+        except ApiException as error:
+            if error.status != 404:
+                raise
+            return True
+        return "allocation" not in found.get("status", {})
 
     def clear(self) -> None:
         """Remove every pod that was measured, and wait until their NPUs are free."""
@@ -171,7 +215,7 @@ class Cluster:
         while not done():
             if time.monotonic() > deadline:
                 raise SandboxError(
-                    f"The bench waited {limit:.0f} s for {what}, in vain.",
+                    f"Waited {limit:.0f} s for {what}, in vain.",
                     remedy="Run it on a machine with less to do, or with fewer --servers.",
                 )
             time.sleep(pause)
@@ -186,7 +230,7 @@ def running(tools: Mapping[str, Path], report: Report) -> Iterator[Cluster]:
         # What a bench left that was killed would be measured too.
         plane.down(NAME, report)
         try:
-            with report.task("Starting a control plane for the bench", 6):
+            with report.task("Starting a control plane", 6):
                 sandbox = plane.up(NAME, tools, report)
             with talking_to(sandbox.kubeconfig) as api:
                 yield Cluster(sandbox, api)

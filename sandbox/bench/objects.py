@@ -14,7 +14,10 @@ JOBS = "bench"
 HELD = "bench-held"
 """Namespaces: of the pods that are measured, and of the claims that hold NPUs."""
 
-_ROOM = {"cpu": "192", "memory": "1536Gi", "pods": "250"}
+CPUS, MEMORY_GIB = 192, 1536
+"""Of a simulated node."""
+
+_ROOM = {"cpu": str(CPUS), "memory": f"{MEMORY_GIB}Gi", "pods": "250"}
 
 
 def node(name: str) -> dict[str, Any]:
@@ -44,12 +47,21 @@ def template(name: str, spec: Spec) -> dict[str, Any]:
     return {"metadata": {"name": name}, "spec": {"spec": dict(spec)}}
 
 
-def pod(name: str, template_name: str, node_name: str | None = None) -> dict[str, Any]:
-    """A pod with one claim. node_name: the only node it may be given, so that the scheduler looks at no other."""
+def pod(
+    name: str,
+    template_name: str,
+    node_name: str | None = None,
+    requests: Mapping[str, str] | None = None,
+    scheduler: str = "default-scheduler",
+) -> dict[str, Any]:
+    """A pod with one claim. node_name: the only node it may be given, so that the scheduler looks at no other.
+
+    requests: of CPU and memory. scheduler: the profile.
+    """
+    resources = {"claims": [{"name": "npus"}], "requests": dict(requests or {})}
     spec: dict[str, Any] = {
-        "containers": [
-            {"name": "job", "image": "ringfence.dev/simulated", "resources": {"claims": [{"name": "npus"}]}}
-        ],
+        "schedulerName": scheduler,
+        "containers": [{"name": "job", "image": "ringfence.dev/simulated", "resources": resources}],
         "resourceClaims": [{"name": "npus", "resourceClaimTemplateName": template_name}],
         "terminationGracePeriodSeconds": 0,
     }

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner, Result
 
 from cli.main import app
+from sandbox.played import Decision, Played
+from topology.simulate.run import Outcome, Tally
+from topology.simulate.strategies import Placed
 
 SHORT = ("--servers", "4", "--jobs", "300")
 
@@ -64,6 +71,9 @@ def test_orders_are_compared_in_one_table_and_as_a_list() -> None:
         (["box16", "--mix", "1:x"], 2, "'1:x' is no size"),
         (["box16", "--jobs", "0"], 2, "0 jobs"),
         (["box16", "--load", "nan"], 2, "load of nan"),
+        (["box16", "--real", "--order", "pairs"], 2, "Leave --order and --runs out"),
+        (["box16", "--real", "--runs", "2"], 2, "Leave --order and --runs out"),
+        (["box16", "--real", "--mix", "9:1"], 1, "Write a mix of 1, 2, 3"),
         (["box16", "--mix", "9:1"], 1, "Write a mix of 1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16"),
     ],
 )
@@ -72,3 +82,43 @@ def test_what_cannot_be_simulated_ends_with_one_line_and_its_remedy(words: list[
     assert (done.exit_code, done.stdout) == (status, "")
     assert says in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
+
+
+def played(monkeypatch: pytest.MonkeyPatch, *decisions: Decision) -> None:
+    """What --real finds, without a control plane: tests/sandbox/test_played.py has the real one."""
+
+    @contextmanager
+    def running(*_: object) -> Iterator[Any]:
+        yield SimpleNamespace(prepare=lambda _: None, sandbox=SimpleNamespace(versions={"kubernetes": "v1.37.2"}))
+
+    real, simulated = ({8: Tally(arrived=4, enough=4, fitted=fitted)} for fitted in (3, 4))
+    found = Played(decisions, Outcome("real", real, 0.5), (Outcome("ours", real, 0.5), Outcome("ours", simulated, 0.5)))
+    monkeypatch.setattr("sandbox.toolchain.ensure", lambda *_, **__: {})
+    monkeypatch.setattr("sandbox.bench.cluster.running", running)
+    monkeypatch.setattr("cli.simulate_real.play", lambda *_, **__: found)
+
+
+RIGHT = Decision(8, (0xFFFF, 0xFF00), Placed(0, 0xFF), (Placed(0, 0xFF),), 2)
+WRONG = Decision(8, (0xFF00, 0xFF00), Placed(0, 0xFF00), (Placed(1, 0xFF00),), 2)
+
+
+def test_what_the_real_scheduler_did_is_printed_beside_what_was_simulated(monkeypatch: pytest.MonkeyPatch) -> None:
+    played(monkeypatch, RIGHT)
+    done = run("box16", "--real", "--servers", "2")
+    assert done.exit_code == 0, done.output
+    assert "75.0 %  75.0–100.0 %" in done.stdout
+    assert "1 decisions, 0 not as the model says; nodes drawn by lot would agree in 50.0 %" in done.stdout
+
+
+def test_a_decision_that_the_model_does_not_allow_is_told_with_its_state_and_ends_with_1(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    played(monkeypatch, RIGHT, WRONG)
+    done = run("box16", "--real", "--servers", "2")
+    assert done.exit_code == 1
+    assert "job 1, 8 NPUs: given {'node': 0" in done.stdout
+    asked = run("box16", "--real", "--servers", "2", "--json")
+    (mismatch,) = json.loads(asked.stdout)["mismatches"]
+    assert asked.exit_code == 1
+    assert (mismatch["decision"], mismatch["real"]["node"], mismatch["allowed"][0]["node"]) == (1, 0, 1)
+    assert mismatch["free"] == [list(range(8, 16))] * 2

@@ -11,12 +11,13 @@ from tests.topology.wirings import server, shipped
 from topology.errors import TopologyError
 from topology.model import Server
 from topology.orders import ORDERS, slice_order
-from topology.simulate.compare import STRATEGIES, Result, Setting, data, simulate
+from topology.simulate.compare import Result, data, simulate
 from topology.simulate.jobs import arrivals, mean_count, read_mix
 from topology.simulate.packing import Packing
 from topology.simulate.rules import Rule, Strictness, chosen_placements
 from topology.simulate.run import BrokenSimulationError, Cluster, Outcome, run
-from topology.simulate.strategies import Effort, Nodes, Placed
+from topology.simulate.scene import STRATEGIES, Scene, Setting, deployed
+from topology.simulate.strategies import Effort, Nodes, Placed, Scheduler
 
 LARGE = read_mix("1:30,2:20,3:5,4:15,6:5,8:10,10:3,12:5,14:2,16:5")
 
@@ -221,6 +222,47 @@ def test_a_scheduler_that_packs_comes_within_five_points_of_fill_first() -> None
         assert served(packed, "ours", count) > served(packed, "fill-first", count) - 0.05
     assert served(packed, "ours", 16) > served(random, "ours", 16) + 0.4
     assert served(random, "fill-first", 16) > served(random, "ours", 16) + 0.4
+
+
+def scheduler(nodes: Nodes, strategy: str) -> Scheduler:
+    return deployed(Scene.of(shipped("box16"), Setting(nodes=nodes)), strategy)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "may"), [(Nodes.RANDOM, {0, 1, 2}), (Nodes.SPREAD, {1}), (Nodes.PACK, {0, 2})], ids=str
+)
+def test_what_the_scheduler_may_do_is_told_whole_and_nothing_else_is_ever_done(nodes: Nodes, may: set[int]) -> None:
+    """Of four nodes one is full; of the others two have one ring free and one all."""
+    free = (0xFF00, 0xFFFF, 0x00FF, 0)
+    model = scheduler(nodes, "ours")
+    best = model.best(8, free)
+    assert {placed.node for placed in best} == may
+    assert {model.place(8, free) for _ in range(40)} == set(best), "each of them is drawn now and then, and no other"
+    assert all(placed.chosen & ~free[placed.node] == 0 for placed in best)
+    assert model.best(8, (0xF0F0, 0x0FF0)) == (), "eight are free, but of two rings"
+
+
+def test_of_nodes_alike_the_first_is_taken_where_luck_is_out_of_it() -> None:
+    free = (0xFF00, 0xFFFF, 0x00FF, 0)
+    first = scheduler(Nodes.FIRST, "ours")
+    assert first.best(8, free) == scheduler(Nodes.RANDOM, "ours").best(8, free)
+    assert {first.place(8, free) for _ in range(20)} == {Placed(0, 0xFF00)}
+
+
+def test_asking_what_may_be_done_leaves_luck_and_effort_alone() -> None:
+    free = (0xFFFF,) * 9
+    asked, silent = scheduler(Nodes.RANDOM, "ours"), scheduler(Nodes.RANDOM, "ours")
+    for _ in range(20):
+        asked.best(1, free)
+        assert asked.place(1, free) == silent.place(1, free)
+    assert asked.efforts == silent.efforts
+
+
+def test_a_better_alternative_counts_for_more_than_a_fuller_node() -> None:
+    """Twelve NPUs free, eight of one ring among them, against just eight of two, where relaxed fits too."""
+    free = (0x0FFF, 0x0FF0)
+    assert [placed.node for placed in scheduler(Nodes.PACK, "relaxed").best(8, free)] == [0]
+    assert [placed.node for placed in scheduler(Nodes.PACK, "relaxed").best(4, free)] == [1]
 
 
 @pytest.mark.parametrize(

@@ -17,14 +17,19 @@ from topology.simulate.rules import Rule
 
 
 class Nodes(StrEnum):
-    """What the scheduler's other scores make of the nodes where a claim fits; ties are broken at random, as it does.
+    """What the scheduler's other scores make of the nodes where a claim fits; ties are broken at random, but for FIRST.
 
-    RANDOM: pods that ask for little or equal CPU: every node alike.
-    SPREAD: LeastAllocated, its default, with CPU in proportion to NPUs: the node with the most NPUs free.
-    PACK: MostAllocated, a setting of NodeResourcesFit, with CPU in proportion to NPUs: that with the fewest.
+    RANDOM: pods that ask for no CPU and no memory: every node alike.
+    FIRST: the same, and of nodes alike the first. Kubernetes 1.37 comes near that: it draws the number that breaks ties
+      only where there is an extender, and keeps nodes about in their order (kubernetes/kubernetes#135231, #141024).
+    SPREAD: LeastAllocated, its default, with CPU and memory in proportion to NPUs: the node with the most NPUs free.
+    PACK: examples/scheduler/packing.yaml, MostAllocated alone, with CPU in proportion to NPUs: that with the fewest.
+
+    sandbox.played holds each of them to the real scheduler.
     """
 
     RANDOM = "random"
+    FIRST = "first"
     SPREAD = "spread"
     PACK = "pack"
 
@@ -98,23 +103,30 @@ class Scheduler:
         self._random = Random(seed)  # noqa: S311
 
     def place(self, count: int, free: Sequence[int]) -> Placed | None:
-        claim, effort = self._claims[count], self.efforts[count]
-        fitting: list[tuple[int, Fit]] = []
-        for node, mask in enumerate(free):
-            fit = claim.fit(mask)
-            effort.add(fit.calls)
-            if fit.chosen:
-                fitting.append((node, fit))
-        if not fitting:
+        for mask in free:
+            self.efforts[count].add(self._claims[count].fit(mask).calls)
+        best = self.best(count, free)
+        if not best:
             return None
-        top = _RANKS - min(fit.rank for _, fit in fitting)
-        scores = [
-            _DRA_WEIGHT * ((_RANKS - fit.rank) * _FULL_SCORE // top) + self._score(free[node].bit_count() - count)
-            for node, fit in fitting
-        ]
-        best = max(scores)
-        node, fit = self._random.choice([found for found, score in zip(fitting, scores, strict=True) if score == best])
-        return Placed(node, fit.chosen)
+        return best[0] if self._nodes is Nodes.FIRST else self._random.choice(best)
+
+    def fitting(self, count: int, free: Sequence[int]) -> Mapping[int, Fit]:
+        """Node → the claim's first fit there, where it has one."""
+        fits = ((node, self._claims[count].fit(mask)) for node, mask in enumerate(free))
+        return {node: fit for node, fit in fits if fit.chosen}
+
+    def best(self, count: int, free: Sequence[int]) -> tuple[Placed, ...]:
+        """All that its scores leave open: each node of the best score with what it would give; none where none fits."""
+        fitting = self.fitting(count, free)
+        if not fitting:
+            return ()
+        top = _RANKS - min(fit.rank for fit in fitting.values())
+        scores = {
+            node: _DRA_WEIGHT * ((_RANKS - fit.rank) * _FULL_SCORE // top) + self._score(free[node].bit_count() - count)
+            for node, fit in fitting.items()
+        }
+        best = max(scores.values())
+        return tuple(Placed(node, fit.chosen) for node, fit in fitting.items() if scores[node] == best)
 
     def _score(self, left: int) -> int:
         """NodeResourcesFit's, when so many NPUs are left on the node once the job is there."""
