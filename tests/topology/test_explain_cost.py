@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tests.topology.box16 import BOX, TEMPLATES
 from tests.topology.explained import alone, claim, devices_of, explained, match, text
 from tests.topology.test_proof_replica import objects as box_objects
 from tests.topology.worlds import npus, one, slice_of
-from topology.explain import Verdict
+from topology.explain import LIMIT, Verdict
 from topology.profiles import OPENFUYAO
 from topology.simulate.proposal import proposed_spec
 from topology.template import Template
@@ -36,6 +38,11 @@ class TestWhatTheSearchCosts:
         found = explained(things, limit=60_000)
         assert found.verdict is Verdict.NOT_SEARCHED, "less was searched than the scheduler would"
         assert "The search was left after 60,000 calls" in text(found)
+        given_up = replace(alone(found), verdict=Verdict.GIVEN_UP, calls=(LIMIT,))
+        assert (
+            "After 4,000,000 calls the search has not ended. That is much: the scheduler gives a search up after 10 s, "
+            "which some hundred thousand to a few million calls use up"
+        ) in text(replace(found, nodes=(given_up,)))
 
     def test_a_search_in_another_order_is_proposed_where_it_costs_a_tenth(self) -> None:
         template = TEMPLATES["npu-box16-12"]
