@@ -20,6 +20,7 @@ from sandbox.engine import Engine
 from sandbox.errors import EngineError
 from tests.e2e.conftest import REPORT
 from tests.e2e.kbs.operator import CRD, GROUP, PLURAL, VERSION, Operator
+from tests.e2e.previews import steps
 
 pytestmark = pytest.mark.real
 
@@ -46,13 +47,7 @@ class Cluster:
         self.engine.up(STACK)
 
     def steps(self) -> dict[str, str]:
-        """Name in Pulumi → what the preview says will be done with it, where that is anything."""
-        found = json.loads(self.engine.preview(STACK, "--json").stdout)["steps"]
-        return {
-            one["urn"].rpartition("::")[2]: one["op"]
-            for one in found
-            if one["op"] not in {"same", "create-replacement", "delete-replaced"}
-        }
+        return steps(self.engine.preview(STACK, "--json").stdout)
 
     def operator(self) -> Operator:
         return Operator(self.sandbox.kubeconfig, NAMESPACE)
