@@ -24,6 +24,7 @@ from sandbox.errors import EngineError
 from tests.components.preflight.roots import root
 from tests.e2e.conftest import REPORT
 from tests.e2e.previews import steps
+from tests.sandboxes import sandbox_in
 
 pytestmark = pytest.mark.real
 
@@ -102,12 +103,8 @@ class Trial:
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory, tools: Mapping[str, Path]) -> Iterator[plane.Sandbox]:
     """The engine keeps a stack's state in a sandbox; nothing is deployed to this one."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(places.STATE_VARIABLE, str(tmp_path_factory.mktemp("command") / "state"))
-        try:
-            yield plane.up("command", tools, REPORT)
-        finally:
-            plane.down("command", REPORT)
+    with sandbox_in(tmp_path_factory.mktemp("command") / "state", "command", tools, REPORT) as up:
+        yield up
 
 
 @pytest.fixture
