@@ -27,7 +27,7 @@ format: venv
 
 golden: venv    ## write the golden files anew; read the difference before committing
 	@$(BIN)/python -m tests.golden
-	@RINGFENCE_UPDATE_GOLDEN=1 $(BIN)/pytest -q tests/components
+	@RINGFENCE_UPDATE_GOLDEN=1 $(BIN)/pytest -q tests/components tests/policy/preview
 
 docs: venv      ## write what is generated of docs/ anew: rules and proofs in a minute, the simulation in ten
 	@$(BIN)/ringfence policy rules --docs > docs/rules.md

@@ -28,7 +28,7 @@ from topology.allocator import (
 from topology.allocator import allocate as allocate_
 
 LIMIT = 10_000_000
-"""Calls of the search after which it is given up. The scheduler gives up after 10 s, at about 4 million."""
+"""Calls after which a search is given up here: more than the scheduler makes (see topology.allocator.allocate)."""
 
 
 def allocate(

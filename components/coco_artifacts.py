@@ -14,19 +14,9 @@ import pulumi
 import pulumi_command as command
 
 from components.artifacts.builds import Build, CameOut, Source, build_script, came_out, sources_script
+from components.ssh import Host
 
 TYPE = "ringfence:index:CocoArtifacts"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Builder:
-    """A host that is reached by ssh. private_key: an SSH key in PEM, hidden. host_key: its own public key."""
-
-    address: str
-    private_key: pulumi.Input[str]
-    host_key: str
-    user: str = "root"
-    port: int = 22
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,7 +30,7 @@ class CocoArtifactsArgs:
     registry: str
     sources: Mapping[str, Source]
     builds: Mapping[str, Build]
-    builder: Builder | None = None
+    builder: Host | None = None
     timeout: int = 6 * 3600
 
 
@@ -95,13 +85,7 @@ def _run(
         )
     return command.remote.Command(
         name,
-        connection=command.remote.ConnectionArgs(
-            host=args.builder.address,
-            port=args.builder.port,
-            user=args.builder.user,
-            private_key=pulumi.Output.secret(args.builder.private_key),
-            host_key=args.builder.host_key,
-        ),
+        connection=args.builder.connection,
         create=script,
         triggers=triggers,
         logging=command.remote.Logging.STDERR,

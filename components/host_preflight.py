@@ -20,19 +20,9 @@ from components.labels import MANAGED
 from components.preflight import job
 from components.preflight.facts import NoFactsError, parse, script
 from components.preflight.judge import Requirements, failed, judge
+from components.ssh import Host
 
 TYPE = "ringfence:index:HostPreflight"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Host:
-    """private_key: an SSH key in PEM, hidden. host_key: the host's own public key."""
-
-    address: str
-    private_key: pulumi.Input[str]
-    host_key: str
-    user: str = "root"
-    port: int = 22
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,13 +67,7 @@ class HostPreflight(pulumi.ComponentResource):
         hook = pulumi.ResourceHook(f"{name}-{host}-fit", fit)
         done = command.remote.Command(
             f"{name}/{host}",
-            connection=command.remote.ConnectionArgs(
-                host=how.address,
-                port=how.port,
-                user=how.user,
-                private_key=pulumi.Output.secret(how.private_key),
-                host_key=how.host_key,
-            ),
+            connection=how.connection,
             create="sh -s",
             stdin=script(),
             triggers=[mark(args.again)],

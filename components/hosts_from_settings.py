@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import pulumi
 
 from components.artifacts.builds import Build, Product, Source
-from components.coco_artifacts import Builder, CocoArtifactsArgs
-from components.host_preflight import Host, HostPreflightArgs, Jobs
+from components.coco_artifacts import CocoArtifactsArgs
+from components.host_preflight import HostPreflightArgs, Jobs
 from components.preflight.judge import Requirements
+from components.ssh import Host
 from settings.artifacts import PAYLOAD, SDK, Artifacts, BuildSettings
 from settings.preflight import Preflight, SshHost
 from settings.secrets import Secret
@@ -48,7 +48,7 @@ def preflight_args(
             read_log=read_log,
         )
     return HostPreflightArgs(
-        hosts={name: Host(**_reached(host, secrets)) for name, host in preflight.hosts.items()},
+        hosts={name: _reached(host, secrets) for name, host in preflight.hosts.items()},
         jobs=jobs,
         wanted=Requirements(
             passthrough=preflight.passthrough,
@@ -66,7 +66,7 @@ def artifacts_args(artifacts: Artifacts, secrets: Mapping[str, Secret]) -> CocoA
         registry=artifacts.registry,
         sources={name: Source(url=one.url, commit=one.commit) for name, one in artifacts.sources.items()},
         builds={name: _build(one) for name, one in artifacts.builds.items()},
-        builder=Builder(**_reached(artifacts.builder, secrets)) if artifacts.builder is not None else None,
+        builder=_reached(artifacts.builder, secrets) if artifacts.builder is not None else None,
         timeout=artifacts.timeout,
     )
 
@@ -87,11 +87,11 @@ def _build(build: BuildSettings) -> Build:
     )
 
 
-def _reached(host: SshHost, secrets: Mapping[str, Secret]) -> dict[str, Any]:
-    return {
-        "address": host.address,
-        "private_key": pulumi.Output.secret(secrets[host.private_key].value),
-        "host_key": host.host_key,
-        "user": host.user,
-        "port": host.port,
-    }
+def _reached(host: SshHost, secrets: Mapping[str, Secret]) -> Host:
+    return Host(
+        address=host.address,
+        private_key=pulumi.Output.secret(secrets[host.private_key].value),
+        host_key=host.host_key,
+        user=host.user,
+        port=host.port,
+    )

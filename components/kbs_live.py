@@ -5,34 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from kubernetes import client, config
-from kubernetes.client import ApiException
-from urllib3.exceptions import HTTPError
-
+from components.cluster_view import ClusterAccess, UnreachableError, reading
 from components.kbs_ready import DEPLOYMENT, Read, Unseen
-
-ANSWER_WITHIN = 15.0
-"""Seconds that a single request may take."""
 
 
 def deployment_reader(context: str, kubeconfig: str | None, namespace: str) -> Read:
     """Reads the Deployment each time it is called. kubeconfig: None takes KUBECONFIG, as the provider does."""
+    access = ClusterAccess(context=context, kubeconfig=kubeconfig)
 
     def read() -> Mapping[str, Any] | None:
         try:
-            with config.new_client_from_config(  # type: ignore[no-untyped-call]
-                config_file=kubeconfig, context=context, persist_config=False
-            ) as api:
-                api.configuration.retries = False
-                apps: Any = client.AppsV1Api(api)
-                found = apps.read_namespaced_deployment(DEPLOYMENT, namespace, _request_timeout=ANSWER_WITHIN)
-                plain: Mapping[str, Any] = api.sanitize_for_serialization(found)
-                return plain
-        except ApiException as error:
-            if error.status == 404:
-                return None
-            raise Unseen(f"its Deployment cannot be read: {error.status} {error.reason}") from error
-        except (HTTPError, config.ConfigException, OSError) as error:
-            raise Unseen(f"the cluster {context} cannot be reached") from error
+            with reading(access) as view:
+                return view.get(f"/apis/apps/v1/namespaces/{namespace}/deployments/{DEPLOYMENT}")
+        except UnreachableError as error:
+            raise Unseen(f"its Deployment cannot be read: {error}") from error
 
     return read

@@ -8,16 +8,16 @@ of its authority as root.
 from __future__ import annotations
 
 import datetime
-import ipaddress
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
 from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+from cryptography.x509.oid import ExtendedKeyUsageOID
 
+from components import certificates
 from sandbox import places
 from sandbox.report import Report
 
@@ -98,8 +98,7 @@ def create(folder: Path) -> None:
         _issue(fresh, leaf, *authorities[leaf.authority], now)
     key = ec.generate_private_key(ec.SECP256R1())
     _write_key(key_of(fresh, SERVICE_ACCOUNT), key)
-    public = key.public_key().public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
-    public_key_of(fresh, SERVICE_ACCOUNT).write_bytes(public)
+    public_key_of(fresh, SERVICE_ACCOUNT).write_text(certificates.public_pem(key))
     shutil.rmtree(folder, ignore_errors=True)
     fresh.replace(folder)
 
@@ -137,14 +136,7 @@ def load(folder: Path, name: str) -> x509.Certificate:
 
 def _authority(folder: Path, name: str, now: datetime.datetime) -> tuple[x509.Certificate, ec.EllipticCurvePrivateKey]:
     key = ec.generate_private_key(ec.SECP256R1())
-    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, f"ringfence-{name}")])
-    certificate = (
-        _builder(subject, subject, key, now)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-        .add_extension(_usage(signs_certificates=True), critical=True)
-        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
-        .sign(key, hashes.SHA256())
-    )
+    certificate = certificates.authority(key, f"ringfence-{name}", now, VALID)
     _write(folder, name, certificate, key)
     return certificate, key
 
@@ -157,60 +149,25 @@ def _issue(
     now: datetime.datetime,
 ) -> None:
     key = ec.generate_private_key(ec.SECP256R1())
-    groups = [x509.NameAttribute(NameOID.ORGANIZATION_NAME, group) for group in leaf.groups]
-    subject = x509.Name([*groups, x509.NameAttribute(NameOID.COMMON_NAME, leaf.user)])
-    purposes = [ExtendedKeyUsageOID.CLIENT_AUTH] * leaf.client + [ExtendedKeyUsageOID.SERVER_AUTH] * leaf.server
-    signer = authority.extensions.get_extension_for_class(x509.SubjectKeyIdentifier).value
-    builder = (
-        _builder(subject, authority.subject, key, now)
-        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
-        .add_extension(_usage(signs_certificates=False), critical=True)
-        .add_extension(x509.ExtendedKeyUsage(purposes), critical=False)
-        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
-        .add_extension(x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(signer), critical=False)
+    certificate = certificates.leaf(
+        key,
+        leaf.user,
+        authority,
+        authority_key,
+        now,
+        VALID,
+        groups=leaf.groups,
+        hosts=(*leaf.addresses, *leaf.hosts),
+        purposes=[ExtendedKeyUsageOID.CLIENT_AUTH] * leaf.client + [ExtendedKeyUsageOID.SERVER_AUTH] * leaf.server,
     )
-    if leaf.server:
-        addresses = [x509.IPAddress(ipaddress.ip_address(address)) for address in leaf.addresses]
-        hosts = [x509.DNSName(host) for host in leaf.hosts]
-        builder = builder.add_extension(x509.SubjectAlternativeName([*addresses, *hosts]), critical=False)
-    _write(folder, leaf.name, builder.sign(authority_key, hashes.SHA256()), key)
-
-
-def _builder(
-    subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePrivateKey, now: datetime.datetime
-) -> x509.CertificateBuilder:
-    return (
-        x509.CertificateBuilder()
-        .subject_name(subject)
-        .issuer_name(issuer)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        # A little earlier, for clocks that are set back.
-        .not_valid_before(now - datetime.timedelta(hours=1))
-        .not_valid_after(now + VALID)
-    )
-
-
-def _usage(*, signs_certificates: bool) -> x509.KeyUsage:
-    return x509.KeyUsage(
-        digital_signature=True,
-        key_cert_sign=signs_certificates,
-        crl_sign=signs_certificates,
-        content_commitment=False,
-        key_encipherment=False,
-        data_encipherment=False,
-        key_agreement=False,
-        encipher_only=False,
-        decipher_only=False,
-    )
+    _write(folder, leaf.name, certificate, key)
 
 
 def _write(folder: Path, name: str, certificate: x509.Certificate, key: ec.EllipticCurvePrivateKey) -> None:
-    certificate_of(folder, name).write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
+    certificate_of(folder, name).write_text(certificates.certificate_pem(certificate))
     _write_key(key_of(folder, name), key)
 
 
 def _write_key(path: Path, key: ec.EllipticCurvePrivateKey) -> None:
-    pem = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
     path.touch(mode=0o600)
-    path.write_bytes(pem)
+    path.write_text(certificates.private_pem(key))

@@ -26,7 +26,7 @@ class DriverProfile:
       (a name without a domain belongs to the driver); None where the driver does not publish it.
     memory: the capacity's name, or None.
     quad: groups of two neighbouring pairs (see topology.quads); no public driver publishes them.
-    order: how the driver lists its devices, a name in topology.orders. order_is_ours: whether that is for us to choose.
+    order: how the driver lists its devices, a name in topology.orders.
     """
 
     name: str
@@ -43,7 +43,6 @@ class DriverProfile:
     memory: str | None
     quad: str | None = None
     order: str = "id"
-    order_is_ours: bool = False
 
     @property
     def publishes_topology(self) -> bool:
@@ -73,7 +72,6 @@ RINGFENCE = replace(
     OPENFUYAO,
     name="ringfence",
     quad="npu.ringfence.dev/quadID",
-    order_is_ours=True,
 )
 """Our own driver, to come: it speaks as openFuyao's does, so that templates for that are met by this, and says more.
 

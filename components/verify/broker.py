@@ -21,7 +21,7 @@ from settings.trustee import ALL_IN_ONE, policy_file
 from settings.trustee_operator import TrusteeImages
 
 PORT = 8080
-_ATTESTATION, _RESOURCE, _REFERENCES = "attestation-policy", "resource-policy", "reference-values"
+_ATTESTATION = "attestation-policy"
 
 
 def judge_broker(

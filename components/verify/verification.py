@@ -13,6 +13,7 @@ from components.cc_runtime import spec
 from components.cluster_view import ClusterAccess, UnreachableError, reading
 from components.crds.definitions import ccruntimes, kbsconfigs
 from components.kbs_config import NAME
+from components.preflight.cluster import OLDEST
 from components.trustee import paths
 from components.verify.broker import judge_broker, names_in
 from components.verify.door import Door, Knock, judge_door, knock
@@ -25,8 +26,6 @@ from components.verify.snapshot import HiddenError, Object, Snapshot, files_of
 from settings.cluster import Cluster
 from settings.fence import Fence
 from settings.kbs import KbsSettings
-
-OLDEST = (1, 24)
 
 
 @dataclass(frozen=True)

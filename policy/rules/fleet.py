@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from topology.allocator import Node, World
-from topology.allocator.objects import Device, DeviceClass, Plain, Slice
+from topology.allocator.objects import Device, Plain, Slice
 from topology.allocator.reading import read_world
 from topology.assumptions import assume
 from topology.claims import compile_templates
@@ -57,10 +57,6 @@ class Fleet:
                 found |= {template.name: (server, template) for template in made}
         return found
 
-    def node_of(self, server: Server) -> Node:
-        """The node that stands for a declared server."""
-        return Node(server.name)
-
 
 def declared(servers: Sequence[Server], profile: DriverProfile, proofs: Mapping[str, Proof] | None = None) -> Fleet:
     """A fleet with one node of each server, named after it. TopologyError where a server cannot be published."""
@@ -86,7 +82,3 @@ def dumped(objects: Iterable[Plain], profile: DriverProfile | None = None) -> Fl
     known = {node.name for node in world.nodes}
     named = sorted({slice.node_name for slice in world.slices if slice.node_name} - known)
     return Fleet(World(world.slices, world.classes, (), (*world.nodes, *map(Node, named))), (), profile)
-
-
-def class_of(name: str, expressions: Sequence[str]) -> DeviceClass:
-    return DeviceClass(name, tuple(expressions))

@@ -11,7 +11,7 @@ from policy.rules.fleet import Fleet, dumped
 from policy.rules.model import Subject
 from settings.capabilities import Capabilities
 from topology.allocator import Malformed, Unmodelled
-from topology.allocator.reading import read_slice
+from topology.allocator.reading_slices import read_slice
 
 
 def surround(

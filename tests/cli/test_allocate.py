@@ -11,7 +11,7 @@ import yaml
 from typer.testing import CliRunner, Result
 
 from cli.main import app
-from tests.topology.test_allocator import busy, device, everything, npus, one, slice_of, wrap
+from tests.topology.worlds import busy, device, everything, npus, one, slice_of, wrap
 
 NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}}
 

@@ -12,7 +12,7 @@ from typer.testing import CliRunner, Result
 
 from cli.main import app
 from tests.topology.explained import ANY, claim, held, match, node
-from tests.topology.test_allocator import Plain, device, npus, one, slice_of
+from tests.topology.worlds import Plain, device, npus, one, slice_of
 
 GOLDEN = Path(__file__).parent / "golden" / "explain.json"
 

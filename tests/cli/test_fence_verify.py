@@ -10,8 +10,8 @@ from typer.testing import CliRunner
 
 from cli.main import app
 from tests.settings.cc import RUNTIME
-from tests.settings.files import stack_file
-from tests.settings.kbs_files import SIMPLE, changed
+from tests.settings.files import changed, stack_file
+from tests.settings.kbs_files import SIMPLE
 
 
 def run(folder: Path, *words: str) -> tuple[int, str]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from tests.components.recording import Recorded
+from tests.components.recording import Recorded, empties
 
 GOLDEN = Path(__file__).parent / "golden"
 UPDATE = "RINGFENCE_UPDATE_GOLDEN"
@@ -26,6 +26,23 @@ SECRET = "kubernetes:core/v1:Secret"
 SERVICE = "kubernetes:core/v1:Service"
 SERVICE_ACCOUNT = "kubernetes:core/v1:ServiceAccount"
 RBAC = "kubernetes:rbac.authorization.k8s.io/v1:"
+
+BINDINGS = [
+    ("ClusterRoleBinding", "manager"),
+    ("ClusterRoleBinding", "metrics-auth"),
+    ("RoleBinding", "leader-election"),
+]
+"""Kind → the part of the manager whose role it binds."""
+ELECTION = {
+    ("", "configmaps"): ALL,
+    ("coordination.k8s.io", "leases"): ALL,
+    ("", "events"): ["create", "patch"],
+}
+METRICS_AUTH = {
+    ("authentication.k8s.io", "tokenreviews"): ["create"],
+    ("authorization.k8s.io", "subjectaccessreviews"): ["create"],
+}
+METRICS_READER = [{"nonResourceURLs": ["/metrics"], "verbs": ["get"]}]
 
 
 def body(recorded: Recorded, type: str, name: str) -> dict[str, Any]:
@@ -48,6 +65,25 @@ def may(recorded: Recorded, kind: str, name: str) -> dict[tuple[str, str], list[
                 assert (group, resource) not in found, "each is said once"
                 found[group, resource] = sorted(rule["verbs"])
     return found
+
+
+def bound_to_the_manager(recorded: Recorded, prefix: str, namespace: str, binding: str, part: str) -> None:
+    """Whether the role of that part is the manager's, by a RoleBinding or a ClusterRoleBinding."""
+    found = body(recorded, f"{RBAC}{binding}", f"{prefix}-{part}-rolebinding")
+    role = {
+        "apiGroup": "rbac.authorization.k8s.io",
+        "kind": binding.removesuffix("Binding"),
+        "name": f"{prefix}-{part}-role",
+    }
+    manager = {"kind": "ServiceAccount", "name": f"{prefix}-controller-manager", "namespace": namespace}
+    where = {"namespace": namespace} if binding == "RoleBinding" else {}
+    assert found == {"roleRef": role, "subjects": [manager]} | where
+
+
+def nothing_empty(recorded: Recorded) -> None:
+    """Whether no object but the CRD has a field that says nothing."""
+    found = {one.name: list(empties(one.inputs)) for one in recorded.kubernetes() if one.type != CRD}
+    assert not {name: paths for name, paths in found.items() if paths}, "each refresh would find a difference"
 
 
 def names(recorded: Recorded) -> set[tuple[str, str]]:

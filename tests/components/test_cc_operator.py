@@ -15,11 +15,15 @@ from components.operators_from_settings import cc_operator_args
 from settings.cc_operator import CcOperatorSettings
 from tests.components.operators import (
     ALL,
+    BINDINGS,
     CONFIG_MAP,
     CONTROL_PLANE,
     CRD,
     DEPLOYMENT,
+    ELECTION,
     MANAGED,
+    METRICS_AUTH,
+    METRICS_READER,
     NAMESPACE,
     PRIVILEGED,
     RBAC,
@@ -27,16 +31,17 @@ from tests.components.operators import (
     SERVICE,
     SERVICE_ACCOUNT,
     body,
+    bound_to_the_manager,
     may,
     names,
+    nothing_empty,
     same_as_golden,
 )
-from tests.components.recording import Recorded, empties, record
+from tests.components.recording import Recorded, record
 
 ARGS = CcOperatorArgs(image="quay.io/confidential-containers/operator:v0.13.0")
 SYSTEM = "confidential-containers-system"
 MANAGER = "cc-operator-controller-manager"
-SUBJECT = [{"kind": "ServiceAccount", "name": MANAGER, "namespace": SYSTEM}]
 
 
 def operator(args: CcOperatorArgs = ARGS) -> Recorded:
@@ -103,24 +108,17 @@ def test_the_manager_may_do_what_upstreams_may_and_nothing_else(recorded: Record
 
 
 def test_it_may_elect_a_leader_in_its_own_namespace(recorded: Recorded) -> None:
-    assert may(recorded, "Role", "cc-operator-leader-election-role") == {
-        ("", "configmaps"): ALL,
-        ("coordination.k8s.io", "leases"): ALL,
-        ("", "events"): ["create", "patch"],
-    }
+    assert may(recorded, "Role", "cc-operator-leader-election-role") == ELECTION
     assert body(recorded, f"{RBAC}Role", "cc-operator-leader-election-role")["namespace"] == SYSTEM
 
 
 def test_it_may_judge_who_reads_its_metrics(recorded: Recorded) -> None:
-    assert may(recorded, "ClusterRole", "cc-operator-metrics-auth-role") == {
-        ("authentication.k8s.io", "tokenreviews"): ["create"],
-        ("authorization.k8s.io", "subjectaccessreviews"): ["create"],
-    }
+    assert may(recorded, "ClusterRole", "cc-operator-metrics-auth-role") == METRICS_AUTH
 
 
 def test_a_role_for_reading_metrics_is_there_and_bound_to_nobody(recorded: Recorded) -> None:
     rules = body(recorded, f"{RBAC}ClusterRole", "cc-operator-metrics-reader")["rules"]
-    assert rules == [{"nonResourceURLs": ["/metrics"], "verbs": ["get"]}]
+    assert rules == METRICS_READER
     bound = {
         one.inputs["roleRef"]["name"]
         for kind in ("ClusterRoleBinding", "RoleBinding")
@@ -129,19 +127,9 @@ def test_a_role_for_reading_metrics_is_there_and_bound_to_nobody(recorded: Recor
     assert "cc-operator-metrics-reader" not in bound
 
 
-@pytest.mark.parametrize(
-    ("kind", "role_kind", "part"),
-    [
-        ("ClusterRoleBinding", "ClusterRole", "manager"),
-        ("ClusterRoleBinding", "ClusterRole", "metrics-auth"),
-        ("RoleBinding", "Role", "leader-election"),
-    ],
-)
-def test_each_role_is_bound_to_the_managers_account(recorded: Recorded, kind: str, role_kind: str, part: str) -> None:
-    found = body(recorded, f"{RBAC}{kind}", f"cc-operator-{part}-rolebinding")
-    reference = {"apiGroup": "rbac.authorization.k8s.io", "kind": role_kind, "name": f"cc-operator-{part}-role"}
-    where = {"namespace": SYSTEM} if kind == "RoleBinding" else {}
-    assert found == {"roleRef": reference, "subjects": SUBJECT} | where
+@pytest.mark.parametrize(("binding", "part"), BINDINGS)
+def test_each_role_is_bound_to_the_managers_account(recorded: Recorded, binding: str, part: str) -> None:
+    bound_to_the_manager(recorded, "cc-operator", SYSTEM, binding, part)
 
 
 def test_the_legacy_configuration_is_there_and_nothing_mounts_it(recorded: Recorded) -> None:
@@ -289,8 +277,7 @@ def test_what_a_site_changes_arrives() -> None:
 
 
 def test_nothing_empty_is_written_but_what_means_something() -> None:
-    found = {one.name: list(empties(one.inputs)) for one in operator().kubernetes() if one.type != CRD}
-    assert not {name: paths for name, paths in found.items() if paths}, "each refresh would find a difference"
+    nothing_empty(operator())
 
 
 def test_everything_is_a_child_of_the_component(recorded: Recorded) -> None:

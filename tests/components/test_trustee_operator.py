@@ -14,21 +14,27 @@ from components.trustee_operator import TrusteeImages, TrusteeOperator, TrusteeO
 from settings.trustee_operator import TrusteeOperatorSettings
 from tests.components.operators import (
     ALL,
+    BINDINGS,
     CONTROL_PLANE,
     CRD,
     DEPLOYMENT,
+    ELECTION,
     MANAGED,
+    METRICS_AUTH,
+    METRICS_READER,
     NAMESPACE,
     PATCH,
     PRIVILEGED,
     RBAC,
     SERVICE_ACCOUNT,
     body,
+    bound_to_the_manager,
     may,
     names,
+    nothing_empty,
     same_as_golden,
 )
-from tests.components.recording import Recorded, empties, record
+from tests.components.recording import Recorded, record
 
 IMAGES = TrusteeImages(
     kbs="r.example/kbs:built-in",
@@ -39,7 +45,6 @@ IMAGES = TrusteeImages(
 ARGS = TrusteeOperatorArgs(image="quay.io/confidential-containers/trustee-operator:v0.5.0", images=IMAGES)
 SYSTEM = "trustee-operator-system"
 MANAGER = "trustee-operator-controller-manager"
-SUBJECT = [{"kind": "ServiceAccount", "name": MANAGER, "namespace": SYSTEM}]
 WRITTEN = {
     "images": {
         "kbs": "r.example/kbs:built-in",
@@ -107,32 +112,15 @@ def test_the_manager_may_do_what_upstreams_may_and_nothing_else(recorded: Record
 
 
 def test_it_elects_a_leader_and_guards_its_metrics_as_every_such_manager(recorded: Recorded) -> None:
-    assert may(recorded, "Role", "trustee-operator-leader-election-role") == {
-        ("", "configmaps"): ALL,
-        ("coordination.k8s.io", "leases"): ALL,
-        ("", "events"): ["create", "patch"],
-    }
-    assert may(recorded, "ClusterRole", "trustee-operator-metrics-auth-role") == {
-        ("authentication.k8s.io", "tokenreviews"): ["create"],
-        ("authorization.k8s.io", "subjectaccessreviews"): ["create"],
-    }
+    assert may(recorded, "Role", "trustee-operator-leader-election-role") == ELECTION
+    assert may(recorded, "ClusterRole", "trustee-operator-metrics-auth-role") == METRICS_AUTH
     rules = body(recorded, f"{RBAC}ClusterRole", "trustee-operator-metrics-reader")["rules"]
-    assert rules == [{"nonResourceURLs": ["/metrics"], "verbs": ["get"]}]
+    assert rules == METRICS_READER
 
 
-@pytest.mark.parametrize(
-    ("kind", "role_kind", "part"),
-    [
-        ("ClusterRoleBinding", "ClusterRole", "manager"),
-        ("ClusterRoleBinding", "ClusterRole", "metrics-auth"),
-        ("RoleBinding", "Role", "leader-election"),
-    ],
-)
-def test_each_role_is_bound_to_the_managers_account(recorded: Recorded, kind: str, role_kind: str, part: str) -> None:
-    found = body(recorded, f"{RBAC}{kind}", f"trustee-operator-{part}-rolebinding")
-    reference = {"apiGroup": "rbac.authorization.k8s.io", "kind": role_kind, "name": f"trustee-operator-{part}-role"}
-    where = {"namespace": SYSTEM} if kind == "RoleBinding" else {}
-    assert found == {"roleRef": reference, "subjects": SUBJECT} | where
+@pytest.mark.parametrize(("binding", "part"), BINDINGS)
+def test_each_role_is_bound_to_the_managers_account(recorded: Recorded, binding: str, part: str) -> None:
+    bound_to_the_manager(recorded, "trustee-operator", SYSTEM, binding, part)
 
 
 def test_the_deployment_is_upstreams_field_by_field(recorded: Recorded) -> None:
@@ -243,8 +231,7 @@ def test_what_a_site_changes_arrives() -> None:
 
 
 def test_nothing_empty_is_written(recorded: Recorded) -> None:
-    found = {one.name: list(empties(one.inputs)) for one in recorded.kubernetes() if one.type != CRD}
-    assert not {name: paths for name, paths in found.items() if paths}, "each refresh would find a difference"
+    nothing_empty(recorded)
 
 
 def test_everything_is_a_child_of_the_component(recorded: Recorded) -> None:

@@ -5,9 +5,7 @@ Each has a state of its own, so that neither disturbs what the user has running,
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,6 +19,7 @@ from sandbox.engine import Engine
 from sandbox.report import ConsoleReport
 from sandbox.standin.both import StandIn
 from settings.ring_plan import RingPlan, plan_of_stack
+from tests.sandboxes import state_in
 
 REPORT = ConsoleReport()
 
@@ -63,24 +62,10 @@ class Pair:
         return client_for(self.up.trusted.kubeconfig)
 
 
-@contextmanager
-def _state_in(folder: Path) -> Iterator[None]:
-    """Sandboxes are made and found in there."""
-    before = os.environ.get(places.STATE_VARIABLE)
-    os.environ[places.STATE_VARIABLE] = str(folder)
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ[places.STATE_VARIABLE]
-        else:
-            os.environ[places.STATE_VARIABLE] = before
-
-
 @pytest.fixture(scope="session")
 def deployed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployed]:
     """Session-wide, because the engine takes seconds; every test leaves it as it found it."""
-    with _state_in(tmp_path_factory.mktemp("state")):
+    with state_in(tmp_path_factory.mktemp("state")):
         plan = plan_of_stack(places.CHECKOUT, "dev")
         try:
             yield Deployed(show.up("dev", "dev", plan, places.CHECKOUT, REPORT), plan)
@@ -96,10 +81,10 @@ def pair(tmp_path_factory: pytest.TempPathFactory, tools: dict[str, Path]) -> It
     """
     folder = tmp_path_factory.mktemp("pair")
     try:
-        with _state_in(folder):
+        with state_in(folder):
             up = pairs.up(tools, REPORT)
         with StandIn(up.workload.kubeconfig, up.trusted.kubeconfig) as standin:
             yield Pair(up, tools, standin)
     finally:
-        with _state_in(folder):
+        with state_in(folder):
             pairs.down(REPORT)

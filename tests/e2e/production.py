@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import subprocess
 import sys
@@ -19,6 +18,7 @@ from sandbox.engine import Engine
 from sandbox.errors import EngineError
 from sandbox.pair import WORKLOAD_NODES
 from tests.e2e.conftest import Pair
+from tests.e2e.previews import steps
 
 STACK = "prod"
 TEAMS = ("training", "inference", "research")
@@ -95,13 +95,7 @@ class Production:
     def preview(self) -> tuple[dict[str, str], str]:
         """Name in Pulumi → what will be done with it, where that is anything; and all that was said."""
         done = self.engine.preview(STACK, "--json")
-        steps = json.loads(done.stdout)["steps"]
-        found = {
-            step["urn"].rpartition("::")[2]: step["op"]
-            for step in steps
-            if step["op"] not in {"same", "create-replacement", "delete-replaced", "read"}
-        }
-        return found, done.stdout + done.stderr
+        return steps(done.stdout), done.stdout + done.stderr
 
     def settles(self) -> None:
         """Nothing is left to do, nor is after a refresh."""

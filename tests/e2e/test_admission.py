@@ -22,10 +22,11 @@ from policy.rules.find import GROUP
 from policy.rules.fleet import Fleet
 from policy.rules.model import Level, Rule, Subject
 from policy.rules.run import judge
-from sandbox import places, plane
+from sandbox import places
 from sandbox.api import client_for
 from sandbox.engine import Engine
 from sandbox.report import Silent
+from tests.sandboxes import sandbox_in
 from topology.profiles import OPENFUYAO
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(300)]
@@ -54,17 +55,12 @@ def engine(tmp_path_factory: pytest.TempPathFactory, tools: dict[str, Path]) -> 
     folder = tmp_path_factory.mktemp("program")
     shutil.copytree(PROGRAM, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
     (folder / ".venv").symlink_to(places.CHECKOUT / ".venv")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(places.STATE_VARIABLE, str(tmp_path_factory.mktemp("admission") / "state"))
-        up = plane.up("admission", tools, Silent())
-        try:
-            config = {"admission:context": up.context, "admission:action": "deny"}
-            (folder / "Pulumi.dev.yaml").write_text(yaml.safe_dump({"config": config}))
-            made = Engine(up, tools, folder, Silent())
-            made.up("dev")
-            yield made
-        finally:
-            plane.down("admission", Silent())
+    with sandbox_in(tmp_path_factory.mktemp("admission") / "state", "admission", tools, Silent()) as up:
+        config = {"admission:context": up.context, "admission:action": "deny"}
+        (folder / "Pulumi.dev.yaml").write_text(yaml.safe_dump({"config": config}))
+        made = Engine(up, tools, folder, Silent())
+        made.up("dev")
+        yield made
 
 
 @pytest.fixture(scope="module")

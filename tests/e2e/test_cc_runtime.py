@@ -22,6 +22,7 @@ from sandbox.api import client_for
 from sandbox.engine import Engine
 from sandbox.errors import EngineError
 from tests.e2e.conftest import REPORT
+from tests.sandboxes import sandbox_in
 from tests.settings.cc import DIGEST, RUNTIME, WORKLOAD
 
 pytestmark = pytest.mark.real
@@ -177,12 +178,8 @@ def meanwhile(happens: Callable[[], bool], then: Callable[[], None]) -> Iterator
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory, tools: Mapping[str, Path]) -> Iterator[plane.Sandbox]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(places.STATE_VARIABLE, str(tmp_path_factory.mktemp("cc") / "state"))
-        try:
-            yield plane.up("cc", tools, REPORT)
-        finally:
-            plane.down("cc", REPORT)
+    with sandbox_in(tmp_path_factory.mktemp("cc") / "state", "cc", tools, REPORT) as up:
+        yield up
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,6 @@ The provider `command` is a stand-in (tests.e2e.command.provider), docker too; g
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import shlex
 import subprocess
@@ -24,6 +23,8 @@ from sandbox.engine import Engine
 from sandbox.errors import EngineError
 from tests.components.preflight.roots import root
 from tests.e2e.conftest import REPORT
+from tests.e2e.previews import steps
+from tests.sandboxes import sandbox_in
 
 pytestmark = pytest.mark.real
 
@@ -91,12 +92,7 @@ class Trial:
         return found
 
     def steps(self) -> dict[str, str]:
-        found = json.loads(self.engine.preview(STACK, "--json").stdout)["steps"]
-        return {
-            one["urn"].rpartition("::")[2]: one["op"]
-            for one in found
-            if one["op"] not in {"same", "create-replacement", "delete-replaced"}
-        }
+        return steps(self.engine.preview(STACK, "--json").stdout)
 
     def fails(self) -> str:
         with pytest.raises(EngineError) as caught:
@@ -107,12 +103,8 @@ class Trial:
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory, tools: Mapping[str, Path]) -> Iterator[plane.Sandbox]:
     """The engine keeps a stack's state in a sandbox; nothing is deployed to this one."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(places.STATE_VARIABLE, str(tmp_path_factory.mktemp("command") / "state"))
-        try:
-            yield plane.up("command", tools, REPORT)
-        finally:
-            plane.down("command", REPORT)
+    with sandbox_in(tmp_path_factory.mktemp("command") / "state", "command", tools, REPORT) as up:
+        yield up
 
 
 @pytest.fixture

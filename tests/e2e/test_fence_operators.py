@@ -19,7 +19,7 @@ from kubernetes.client import ApiClient, ApiException
 
 from components.crds import core_types
 from components.crds.definitions import GROUP
-from sandbox import nodes, places, plane
+from sandbox import nodes, places
 from sandbox.api import client_for
 from sandbox.engine import Engine
 from sandbox.errors import EngineError
@@ -28,6 +28,7 @@ from settings.servers import find_server
 from tests.components import custom_resources as table
 from tests.components.operators import UPDATE
 from tests.e2e.conftest import REPORT
+from tests.sandboxes import sandbox_in
 from topology.profiles import OPENFUYAO
 
 pytestmark = pytest.mark.real
@@ -46,15 +47,10 @@ TRUSTED = {**COMMON, "images": {"kbs": IMAGE, "kbsMicroservices": IMAGE, "as": I
 @pytest.fixture(scope="module")
 def sandbox(tools: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
     """One of its own, with a single node."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(places.STATE_VARIABLE, str(tmp_path_factory.mktemp("operators")))
-        try:
-            up = plane.up("operators", tools, REPORT)
-            with client_for(up.kubeconfig) as api:
-                nodes.publish(api, [find_server("310p3")], OPENFUYAO)
-            yield up
-        finally:
-            plane.down("operators", REPORT)
+    with sandbox_in(tmp_path_factory.mktemp("operators"), "operators", tools, REPORT) as up:
+        with client_for(up.kubeconfig) as api:
+            nodes.publish(api, [find_server("310p3")], OPENFUYAO)
+        yield up
 
 
 def project(sandbox: Sandbox, tools: dict[str, Path], folder: Path, **changed: Any) -> Engine:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import time
 from collections.abc import Iterator
@@ -20,6 +19,8 @@ from sandbox.engine import Engine
 from sandbox.errors import EngineError
 from tests.e2e.conftest import REPORT
 from tests.e2e.kbs.operator import CRD, GROUP, PLURAL, VERSION, Operator
+from tests.e2e.previews import steps
+from tests.sandboxes import sandbox_in
 
 pytestmark = pytest.mark.real
 
@@ -46,13 +47,7 @@ class Cluster:
         self.engine.up(STACK)
 
     def steps(self) -> dict[str, str]:
-        """Name in Pulumi → what the preview says will be done with it, where that is anything."""
-        found = json.loads(self.engine.preview(STACK, "--json").stdout)["steps"]
-        return {
-            one["urn"].rpartition("::")[2]: one["op"]
-            for one in found
-            if one["op"] not in {"same", "create-replacement", "delete-replaced"}
-        }
+        return steps(self.engine.preview(STACK, "--json").stdout)
 
     def operator(self) -> Operator:
         return Operator(self.sandbox.kubeconfig, NAMESPACE)
@@ -78,11 +73,12 @@ class Cluster:
 
 @pytest.fixture(scope="module")
 def cluster(tools: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    before = {name: os.environ.get(name) for name in (places.STATE_VARIABLE, "KBS_TEST")}
     project, wanted = tmp_path_factory.mktemp("project"), tmp_path_factory.mktemp("wanted") / "kbs.json"
-    os.environ |= {places.STATE_VARIABLE: str(tmp_path_factory.mktemp("state")), "KBS_TEST": str(wanted)}
-    try:
-        sandbox = plane.up("kbs", tools, REPORT)
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        sandbox_in(tmp_path_factory.mktemp("state"), "kbs", tools, REPORT) as sandbox,
+    ):
+        patch.setenv("KBS_TEST", str(wanted))
         with client_for(sandbox.kubeconfig) as api:
             extensions: Any = client.ApiextensionsV1Api(api)
             extensions.create_custom_resource_definition(CRD)
@@ -95,12 +91,6 @@ def cluster(tools: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) ->
         (project / ".venv").symlink_to(places.CHECKOUT / ".venv")
         shutil.copyfile(Path(__file__).parent / "kbs" / "program.py", project / "__main__.py")
         yield Cluster(sandbox, Engine(sandbox, tools, project, REPORT), wanted)
-    finally:
-        plane.down("kbs", REPORT)
-        for name, value in before.items():
-            os.environ.pop(name, None)
-            if value is not None:
-                os.environ[name] = value
 
 
 @pytest.fixture

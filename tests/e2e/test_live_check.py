@@ -12,10 +12,11 @@ from kubernetes import client
 from typer.testing import CliRunner
 
 from cli.main import app
-from sandbox import places, plane
+from sandbox import plane
 from sandbox.api import client_for
 from sandbox.report import Silent
 from settings.servers import find_server
+from tests.sandboxes import sandbox_in
 from topology.assumptions import assume
 from topology.devices import resource_slice
 from topology.profiles import OPENFUYAO
@@ -25,10 +26,8 @@ pytestmark = pytest.mark.real
 
 @pytest.fixture
 def sandbox(tmp_path: Path, tools: Mapping[str, Path]) -> Iterator[plane.Sandbox]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(places.STATE_VARIABLE, str(tmp_path / "state"))
-        yield plane.up("live", tools, Silent())
-        plane.down("live", Silent())
+    with sandbox_in(tmp_path / "state", "live", tools, Silent()) as up:
+        yield up
 
 
 def test_a_cluster_is_judged_by_what_it_has(sandbox: plane.Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,6 +21,7 @@ from sandbox import places, plane
 from sandbox.api import client_for
 from sandbox.engine import Engine
 from sandbox.report import Silent
+from tests.sandboxes import sandbox_in
 
 pytestmark = pytest.mark.real
 
@@ -31,9 +32,7 @@ TRUSTED = "trusted-alias"
 
 @pytest.fixture(scope="module")
 def sandbox(tmp_path_factory: pytest.TempPathFactory, tools: Mapping[str, Path]) -> Iterator[plane.Sandbox]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(places.STATE_VARIABLE, str(tmp_path_factory.mktemp("pack") / "state"))
-        up = plane.up("pack", tools, Silent())
+    with sandbox_in(tmp_path_factory.mktemp("pack") / "state", "pack", tools, Silent()) as up:
         known = yaml.safe_load(up.kubeconfig.read_text())
         known["contexts"] += [{**one, "name": TRUSTED} for one in known["contexts"] if one["name"] == up.context]
         up.kubeconfig.write_text(yaml.safe_dump(known))
@@ -42,7 +41,6 @@ def sandbox(tmp_path_factory: pytest.TempPathFactory, tools: Mapping[str, Path])
             for node in NODES:
                 core.create_node({"metadata": {"name": node}})
         yield up
-        plane.down("pack", Silent())
 
 
 NODES = ("kunpeng-tee-01", "kunpeng-tee-02")

@@ -23,6 +23,7 @@ from sandbox import places, plane
 from sandbox.api import client_for
 from tests.components.preflight.roots import GOOD_FACTS, root, run
 from tests.e2e.conftest import REPORT
+from tests.sandboxes import sandbox_in
 
 pytestmark = pytest.mark.real
 
@@ -35,21 +36,14 @@ FULL = "full"
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory, tools: Mapping[str, Path]) -> Iterator[plane.Sandbox]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(places.STATE_VARIABLE, str(tmp_path_factory.mktemp("preflight") / "state"))
-        try:
-            up = plane.up("preflight", tools, REPORT)
-            with client_for(up.kubeconfig) as api:
-                core: Any = client.CoreV1Api(api)
-                room = {"cpu": "64", "memory": "256Gi", "pods": "50"}
-                core.create_node({"metadata": {"name": PLAYED}, "status": {"capacity": room, "allocatable": room}})
-                core.create_namespace({"metadata": {"name": FULL}})
-                core.create_namespaced_resource_quota(
-                    FULL, {"metadata": {"name": FULL}, "spec": {"hard": {"pods": "0"}}}
-                )
-            yield up
-        finally:
-            plane.down("preflight", REPORT)
+    with sandbox_in(tmp_path_factory.mktemp("preflight") / "state", "preflight", tools, REPORT) as up:
+        with client_for(up.kubeconfig) as api:
+            core: Any = client.CoreV1Api(api)
+            room = {"cpu": "64", "memory": "256Gi", "pods": "50"}
+            core.create_node({"metadata": {"name": PLAYED}, "status": {"capacity": room, "allocatable": room}})
+            core.create_namespace({"metadata": {"name": FULL}})
+            core.create_namespaced_resource_quota(FULL, {"metadata": {"name": FULL}, "spec": {"hard": {"pods": "0"}}})
+        yield up
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from sandbox.engine import Engine
 from tests.e2e.conftest import REPORT, Deployed
 from tests.e2e.test_stack import changed
 from tests.policy.preview.recording import GOLDEN, KINDS, RECORDED, trimmed
-from tests.policy.preview.test_preview_report import UPDATE
+from tests.policy.preview.reports import UPDATE
 
 pytestmark = pytest.mark.real
 

@@ -7,21 +7,21 @@ scheduler puts around it: what counts as taken, in which order claims go, which 
 from __future__ import annotations
 
 import json
-import os
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
 from kubernetes import client
 from kubernetes.client import ApiClient, ApiException
 
-from sandbox import places, plane, toolchain
 from sandbox.api import client_for
 from sandbox.plane import Sandbox
-from sandbox.report import ConsoleReport
+from tests.e2e.conftest import REPORT
+from tests.sandboxes import sandbox_in
 from tests.topology.oracle import Answer, replica
 from tests.topology.random_claims import Case, Plain, make
 
@@ -35,22 +35,10 @@ SETTLED = 8.0
 
 
 @pytest.fixture(scope="module")
-def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
+def sandbox(tmp_path_factory: pytest.TempPathFactory, tools: Mapping[str, Path]) -> Iterator[Sandbox]:
     """One with nothing in it."""
-    report = ConsoleReport()
-    tools = toolchain.ensure(report)
-    before = os.environ.get(places.STATE_VARIABLE)
-    os.environ[places.STATE_VARIABLE] = str(tmp_path_factory.mktemp("state"))
-    try:
-        try:
-            yield plane.up("random", tools, report)
-        finally:
-            plane.down("random", report)
-    finally:
-        if before is None:
-            del os.environ[places.STATE_VARIABLE]
-        else:
-            os.environ[places.STATE_VARIABLE] = before
+    with sandbox_in(tmp_path_factory.mktemp("state"), "random", tools, REPORT) as up:
+        yield up
 
 
 def test_the_scheduler_does_what_the_replica_foretells(sandbox: Sandbox) -> None:

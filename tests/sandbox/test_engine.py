@@ -19,6 +19,7 @@ from sandbox import api, errors, places, plane, processes
 from sandbox.engine import Engine
 from sandbox.report import Silent
 from tests.sandbox.conftest import Heard
+from tests.sandboxes import sandbox_in
 
 pytestmark = pytest.mark.real
 
@@ -55,11 +56,9 @@ PolicyPack("colours", enforcement_level=EnforcementLevel.MANDATORY,
 @pytest.fixture(scope="module")
 def sandbox(tmp_path_factory: pytest.TempPathFactory, tools: Mapping[str, Path]) -> Iterator[plane.Sandbox]:
     folder = tmp_path_factory.mktemp("engine") / "state"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(places.STATE_VARIABLE, str(folder))
-        yield plane.up("engine", tools, Silent())
-        plane.down("engine", Silent())
-        assert processes.marked(folder) == []
+    with sandbox_in(folder, "engine", tools, Silent()) as up:
+        yield up
+    assert processes.marked(folder) == []
 
 
 @pytest.fixture

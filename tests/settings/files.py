@@ -26,9 +26,9 @@ GONE = object()
 DIGEST_IMAGE = "registry.example/npu@sha256:" + "0" * 64
 
 
-def stack_file(folder: Path, changes: Mapping[str, Any]) -> Path:
-    """Pulumi.test.yaml with GOOD, changed at dotted paths: {"ring.driver.image": …}; GONE removes."""
-    data = copy.deepcopy(dict(GOOD))
+def changed(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """With something else at dotted paths: {"ring.driver.image": …}; GONE removes."""
+    data = copy.deepcopy(dict(base))
     for path, value in changes.items():
         *steps, last = path.split(".")
         at: Any = data
@@ -38,7 +38,12 @@ def stack_file(folder: Path, changes: Mapping[str, Any]) -> Path:
             del at[last]
         else:
             at[last] = value
-    config = {f"ringfence:{key}": value for key, value in data.items()}
+    return data
+
+
+def stack_file(folder: Path, changes: Mapping[str, Any]) -> Path:
+    """Pulumi.test.yaml with GOOD, changed at dotted paths."""
+    config = {f"ringfence:{key}": value for key, value in changed(GOOD, changes).items()}
     found = folder / "Pulumi.test.yaml"
     found.write_text(yaml.safe_dump({"config": config}))
     return found

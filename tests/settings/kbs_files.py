@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
@@ -23,6 +22,7 @@ from settings.kbs_checks import judge_kbs
 from settings.secrets import Secret
 from settings.section import Section
 from settings.trustee import Broker
+from tests.settings.files import changed
 
 TODAY = datetime(2026, 12, 1, tzinfo=UTC)
 RIM = "59cbfed47932c52b6d36723727a6abe67547c22e6569b423562376e87ed8b3d5"
@@ -57,7 +57,6 @@ MICROSERVICES: Mapping[str, Any] = {
     "token": {"broker": "Ear"},
     "insecure": {"key": True},
 }
-GONE = object()
 
 
 class Fence(Section):
@@ -70,21 +69,6 @@ class Whole(Section):
     """As in a stack file."""
 
     fence: Fence = Field(description="confidential containers")
-
-
-def changed(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """With something else at dotted paths: {"token.broker": …}; GONE removes."""
-    data = copy.deepcopy(dict(base))
-    for path, value in changes.items():
-        *steps, last = path.split(".")
-        at: Any = data
-        for step in steps:
-            at = at[step]
-        if value is GONE:
-            del at[last]
-        else:
-            at[last] = value
-    return data
 
 
 def read(

@@ -19,9 +19,9 @@ from settings.kbs_checks import warnings_of
 from settings.kbs_secrets import judge_secrets
 from settings.secrets import Secret
 from settings.trustee import Broker
+from tests.settings.files import GONE
 from tests.settings.kbs_files import (
     EAR,
-    GONE,
     MICROSERVICES,
     SIMPLE,
     TODAY,

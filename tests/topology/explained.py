@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from copy import deepcopy
 from typing import Any
 
-from tests.topology.test_allocator import DRIVER, Plain, wrap
+from tests.topology.worlds import DRIVER, Plain, wrap
 from topology.allocator import Allocated, allocate, read_world
 from topology.explain import Explanation, OnNode, explain, lines, read_situation, subject
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from copy import deepcopy
 from typing import Any
 
-import pytest
-
 from tests.topology.explained import (
     ANY,
     alone,
@@ -21,17 +19,8 @@ from tests.topology.explained import (
     node,
     text,
 )
-from tests.topology.test_allocator import DRIVER, Plain, cel, device, everything, npus, one, slice_of, wrap
-from tests.topology.test_proof_replica import objects as box_objects
-from tests.topology.wirings import shipped
-from topology.claims import compile_templates
-from topology.explain import NotThere, Verdict
-from topology.profiles import OPENFUYAO
-from topology.simulate.proposal import proposed_spec
-from topology.template import Template
-
-BOX = shipped("box16")
-TEMPLATES = {template.name: template for template in compile_templates(BOX, OPENFUYAO)}
+from tests.topology.worlds import DRIVER, Plain, cel, device, everything, npus, one, slice_of, wrap
+from topology.explain import Verdict
 
 
 def numbered(pairs: list[tuple[int, int]]) -> list[Plain]:
@@ -214,39 +203,6 @@ class TestWaysToFail:
         assert count is not None
         assert count.count == 3
 
-    @pytest.mark.timeout(120)
-    def test_the_proposals_sixteen_with_one_npu_in_use_cost_the_scheduler_dear(self) -> None:
-        template = TEMPLATES["npu-box16-16"]
-        theirs = Template(**{**vars(template), "spec": proposed_spec(16, 8, OPENFUYAO)})
-        found = explained(box_objects(BOX, theirs, [3]), "jobs/pending")
-        assert found.verdict is Verdict.DOES_NOT_FIT
-        assert alone(found).calls == (528_839,)
-        assert "That is much: the scheduler gives a search up after 10 s" in text(found)
-        assert devices_of(found) == ["npu-3"]
-        assert not alone(found).conflict.constraints, "sixteen of fifteen: the constraints are not to blame"  # type: ignore[union-attr]
-        ours = explained(box_objects(BOX, template, [3]), "jobs/pending")
-        assert max(alone(ours).calls) < 200, "the shipped template asks for the same set"
-        assert "That is much" not in text(ours)
-
-    def test_a_search_that_does_not_end(self) -> None:
-        # Twenty-four requests that must be of one ring, of which each has twenty-three.
-        requests = [one(f"r{n}") for n in range(12)]
-        things = [slice_of(npus(22, group=11)), claim(*requests, constraints=[match("ring")])]
-        found = explained(things, limit=60_000)
-        assert found.verdict is Verdict.NOT_SEARCHED, "less was searched than the scheduler would"
-        assert "The search was left after 60,000 calls" in text(found)
-
-    def test_a_search_in_another_order_is_proposed_where_it_costs_a_tenth(self) -> None:
-        template = TEMPLATES["npu-box16-12"]
-        theirs = Template(**{**vars(template), "spec": proposed_spec(12, 8, OPENFUYAO)})
-        found = alone(explained(box_objects(BOX, theirs, [0, 1, 2]), "jobs/pending"))
-        assert found.verdict is Verdict.DOES_NOT_FIT
-        assert found.calls[0] > 100_000
-        assert found.remedies.reorder is not None
-        assert found.remedies.reorder.calls < found.calls[0] / 10
-        assert sorted(found.remedies.reorder.requests) == sorted(f"npu{n}" for n in range(1, 13))
-        assert len(found.remedies.free.holdings) == 1, "one more pair is all that it takes"  # type: ignore[union-attr]
-
     def test_a_pool_of_which_a_slice_is_missing(self) -> None:
         pool = {"name": "n", "generation": 2, "resourceSliceCount": 2}
         broken = slice_of(npus(4), pool=pool)  # type: ignore[arg-type]
@@ -327,151 +283,3 @@ class TestWaysToFail:
         also = one("y", 2, selectors=cel(f'device.attributes["{DRIVER}"].id < 3'))
         found = explained([slice_of(npus(8)), claim(narrow, also)])
         assert "requests x, y ask for 4 devices together, and 3 could be taken" in text(found)
-
-
-class TestWhatIsAsked:
-    def pod(self, *entries: Plain, **more: Any) -> Plain:
-        metadata = {"name": "p", "namespace": "default"}
-        return {
-            "kind": "Pod",
-            "apiVersion": "v1",
-            "metadata": metadata,
-            "spec": {"resourceClaims": list(entries)},
-            **more,
-        }
-
-    def test_a_claim_that_fits_is_not_pending_for_want_of_devices(self) -> None:
-        found = explained([slice_of(npus(2)), claim(one())])
-        assert found.verdict is Verdict.FITS
-        assert "not for want of devices" in text(found)
-        assert "nodeSelector" in found.notes[-1], "what is not looked at is said"
-
-    def test_a_claim_that_is_allocated(self) -> None:
-        found = explained([slice_of(npus(2)), held("c", "npu-1")])
-        assert (found.verdict, found.nodes) == (Verdict.ALLOCATED, ())
-        assert "default/c has npu-1" in text(found)
-
-    def test_claims_of_a_pod_compete(self) -> None:
-        things = [slice_of(npus(3)), claim(one(count=2), name="c1"), claim(one(count=2), name="c2")]
-        things.append(self.pod({"name": "a", "resourceClaimName": "c1"}, {"name": "b", "resourceClaimName": "c2"}))
-        found = explained(things, "pod/p")
-        assert found.verdict is Verdict.DOES_NOT_FIT
-        assert [key for key, _ in alone(found).conflict.requests] == ["default/c1", "default/c2"]  # type: ignore[union-attr]
-        assert "requests r of default/c1, r of default/c2 ask for 4 devices together" in text(found)
-        single = explained(things, "c1")
-        assert single.verdict is Verdict.FITS
-        assert "explain pod/default/p" in single.notes[0]
-
-    def test_a_pod_whose_claim_is_not_made_yet(self) -> None:
-        template = wrap("ResourceClaimTemplate", "t", {"spec": claim(one(count=3))["spec"]})
-        entry = {"name": "a", "resourceClaimTemplateName": "t"}
-        found = explained([slice_of(npus(2)), template, self.pod(entry)], "pod/default/p")
-        assert found.verdict is Verdict.DOES_NOT_FIT
-        assert found.subject.unmade == ("default/p-a",)
-        with pytest.raises(NotThere, match="template default/t, which is not there"):
-            explained([slice_of(npus(2)), self.pod(entry)], "pod/p")
-
-    def test_a_claim_that_has_devices_holds_the_pod_to_its_node(self) -> None:
-        def on(name: str) -> Plain:
-            return slice_of(npus(2), name=name, pool=name, nodeName=name)
-
-        mine = held("c1", "npu-0")
-        term = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n"]}]}
-        mine["status"]["allocation"]["nodeSelector"] = {"nodeSelectorTerms": [term]}
-        things = [node(), node("m"), ANY, on("n"), on("m"), mine, claim(one(count=2), name="c2")]
-        things.append(self.pod({"name": "a", "resourceClaimName": "c1"}, {"name": "b", "resourceClaimName": "c2"}))
-        found = explained(things, "pod/p")
-        assert [one.nodes for one in found.nodes] == [("n",)]
-        assert found.verdict is Verdict.DOES_NOT_FIT
-        assert alone(found).remedies.free is None, "what the pod itself has is not to be freed for it"
-        assert explained(things, "c2").verdict is Verdict.FITS, "alone it would fit on m"
-
-    def test_no_driver_publishes_anything(self) -> None:
-        found = explained([node(), ANY, claim(one())])
-        assert found.verdict is Verdict.DOES_NOT_FIT
-        assert "No driver publishes any device" in found.notes[0]
-        assert "it offers no device at all" in text(found)
-
-    def test_a_pending_claim_of_others_may_be_what_it_likes(self) -> None:
-        other = claim({"name": "r", "exactly": {"deviceClassName": "any", "colour": "red"}}, name="other")
-        assert explained([slice_of(npus(1)), other, claim(one())]).verdict is Verdict.FITS
-
-    def test_a_name_must_be_there_once(self) -> None:
-        elsewhere = claim(one())
-        elsewhere["metadata"] = {"name": "c", "namespace": "other"}
-        with pytest.raises(NotThere, match="default/c, other/c"):
-            explained([slice_of(npus(1)), claim(one()), elsewhere])
-        with pytest.raises(NotThere, match="there is no ResourceClaim x"):
-            explained([slice_of(npus(1)), claim(one())], "x")
-
-    def test_another_template_of_the_server_is_proposed_if_it_fits(self) -> None:
-        # Seven free in one ring, four in the other, none of the NUMA nodes whole.
-        busy = [0, 9, 10, 13, 14]
-        offered = [one.manifest("jobs") for one in TEMPLATES.values()]
-        things = [*box_objects(BOX, TEMPLATES["npu-box16-8"], busy), *offered]
-        found = alone(explained(things, "jobs/pending"))
-        proposed = [one.template for one in found.remedies.templates]
-        assert proposed == ["npu-box16-8-relaxed"]
-        assert fits(box_objects(BOX, TEMPLATES[proposed[0]], busy))
-
-    def test_where_none_for_as_many_fits_the_next_smaller_is_proposed(self) -> None:
-        busy = [0, 1, 9, 10, 11, 12, 13, 14, 15]
-        offered = [one.manifest("jobs") for one in TEMPLATES.values()]
-        things = [*box_objects(BOX, TEMPLATES["npu-box16-8"], busy), *offered]
-        proposed = alone(explained(things, "jobs/pending")).remedies.templates
-        assert {one.count for one in proposed} == {7}
-        for one_ in proposed:
-            assert fits(box_objects(BOX, TEMPLATES[one_.template], busy))
-
-    def test_what_the_replica_does_not_model_on_a_node_is_said_of_that_node(self) -> None:
-        # Two slices that could serve a request: 1.35 takes them in an order of chance.
-        pool = {"name": "n", "generation": 1, "resourceSliceCount": 2}
-        two = [slice_of(npus(2)), slice_of([device("x")], name="s2")]
-        for one_ in two:
-            one_["spec"]["pool"] = pool
-        from topology.allocator import VERSIONS
-
-        found = explained([*two, claim(one())], version=VERSIONS["1.35"])
-        assert found.verdict is Verdict.UNMODELLED
-        assert "order of chance" in text(found)
-
-
-class TestManyNodes:
-    def cluster(self, nodes: int) -> list[Plain]:
-        things: list[Plain] = [ANY]
-        for number in range(nodes):
-            name = f"node-{number:03}"
-            devices = [
-                device(f"npu-{n}", {"ring": n // 8, "root": f"pci{number}:{n}", "uuid": f"{number}-{n}"})
-                for n in range(16)
-            ]
-            things += [node(name), slice_of(devices, name=name, pool=name, nodeName=name)]
-            # A state of its own for every node: two to four of each ring are in use.
-            taken = [(number + 3 * n) % 8 for n in range(2 + number % 3)]
-            taken += [8 + (number * 5 + n) % 8 for n in range(2 + number % 2)]
-            for id in taken:
-                holder = held(f"h-{number}-{id}", f"npu-{id}", pod=f"p-{number}-{id}")
-                holder["status"]["allocation"]["devices"]["results"][0]["pool"] = name
-                things.append(holder)
-        return [*things, claim(one(count=8), constraints=[match("ring")])]
-
-    def test_nodes_of_which_the_same_is_to_be_said_are_put_together(self) -> None:
-        found = explained(self.cluster(60))
-        assert found.verdict is Verdict.DOES_NOT_FIT
-        assert sum(len(one.nodes) for one in found.nodes) == 60
-        assert len(found.nodes) == 6, "by how many of each ring are free"
-        assert "Devices and holders below are those of node-000" in text(found)
-
-    def test_where_least_is_to_be_done_comes_first(self) -> None:
-        found = explained(self.cluster(60))
-        numbers = [len(one.remedies.free.holdings) for one in found.nodes if one.remedies.free is not None]
-        assert numbers == sorted(numbers)
-        assert f"Nearest is {found.nodes[0].example}, with 2 devices to be freed" in text(found)
-
-    def test_a_large_cluster_takes_seconds(self) -> None:
-        import time
-
-        things = self.cluster(200)
-        start = time.process_time()
-        explained(things)
-        assert time.process_time() - start < 8, "a few seconds on an idle machine"

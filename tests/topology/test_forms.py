@@ -227,7 +227,6 @@ def test_a_form_is_chosen_for_the_order_in_which_the_driver_lists_its_devices() 
     assert costs["pairs"] < costs["id"]
     listed = resource_slice(shipped("box16"), side_by_side, "n")["spec"]["devices"]
     assert [device["name"] for device in listed[:4]] == ["npu-0", "npu-8", "npu-1", "npu-9"]
-    assert [name for name, profile in PROFILES.items() if profile.order_is_ours] == ["ringfence"]
 
 
 def test_the_proof_is_of_the_order_too() -> None:

@@ -65,7 +65,8 @@ def allocate(
 
     Claims of the world with `taken` set are in use; the others are not looked at. limit: TooLong after so many calls.
     answers: what selectors said, kept from one call to the next on the same node and slices.
-    The scheduler's own limit is time, 10 s a node, and is not modelled. Unmodelled for what cannot be told.
+    The scheduler's own limit is time, 10 s a node, and is not modelled: a call of it was measured to take 1.9 to 12
+    microseconds, so 10 s are some hundred thousand to a few million calls. Unmodelled for what cannot be told.
     """
     refuse_betas(world.slices, claims, version)
     taken = [one for claim in world.claims for one in claim.taken or ()]

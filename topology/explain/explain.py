@@ -31,7 +31,7 @@ from topology.explain.situation import Offered, Situation, Subject, templates
 from topology.explain.trying import fits
 
 LIMIT = 4_000_000
-"""Calls of the search after which it counts as one that the scheduler gives up: it does so after 10 s."""
+"""Calls after which a search counts as one that the scheduler gives up. How many it makes, see `allocate`."""
 
 COSTLY = 100_000
 """Calls from which on it is said that a search is costly: the scheduler was measured to take 6 s for half a million."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from topology.allocator import Claim, TooLong, Unmodelled
 from topology.allocator.constraints import value_of
-from topology.allocator.objects import Alternatives, Constraint, DeviceId, Request, Toleration
+from topology.allocator.objects import Alternatives, Constraint, Request, Toleration
 from topology.explain.candidates import GIVEN_BACK, Choices, Place, Why
 from topology.explain.conflicts import Conflict
 from topology.explain.fewest import Vector, fewest
@@ -259,7 +259,3 @@ def asked_for(claim: Claim) -> int | None:
 def words_of(constraint: Constraint) -> str:
     """As the claim spells it."""
     return f"{'distinctAttribute' if constraint.distinct else 'matchAttribute'}: {constraint.attribute}"
-
-
-def devices_of(free: Free) -> tuple[DeviceId, ...]:
-    return tuple(holding.device for holding in free.holdings)

@@ -8,7 +8,8 @@ from typing import Any
 
 from topology.allocator import Claim, Malformed, Node, World, read_claim, read_world
 from topology.allocator.objects import Device, NodeSelector, Plain, Slice
-from topology.allocator.reading import opened, read_node_selector
+from topology.allocator.reading import opened
+from topology.allocator.reading_slices import read_node_selector
 from topology.claims import LABELS
 from topology.errors import TopologyError
 

@@ -345,10 +345,7 @@ def _cost(one: OnNode) -> Iterator[str]:
     least, most = min(one.calls), max(one.calls)
     calls = f"{least:,}" if least == most else f"{least:,} to {most:,}"
     if one.verdict is Verdict.GIVEN_UP:
-        yield (
-            f"  After {most:,} calls the search has not ended. The scheduler's 10 s are over at about 4 million "
-            "calls, sooner where they are dear."
-        )
+        yield f"  After {most:,} calls the search has not ended.{_costly(most)}"
     elif one.verdict is Verdict.NOT_SEARCHED:
         yield f"  The search was left after {calls} calls; with --node, one node has all the calls there are."
     elif most >= COSTLY or one.verdict is not Verdict.FITS:

@@ -21,7 +21,7 @@ from topology.allocator.reading import read_claim
 from topology.promise import Promise
 
 _LIMIT = 200_000
-"""Calls after which a search on an idle node is given up here; the scheduler gives up at about 4 million."""
+"""Calls after which a search on an idle node is given up here, before the scheduler would (see `allocate`)."""
 
 _SLOW = 100_000
 """Calls that keep the scheduler from all other pods for a noticeable time."""

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox import nodes, places, plane, processes
+from sandbox import nodes, plane, processes
 from sandbox.api import client_for
 from sandbox.report import Silent
 from sandbox.standin import cc_daemonsets, cc_objects, kbs_deployment, kbs_operator, kube
@@ -17,6 +17,7 @@ from sandbox.standin.both import StandIn
 from sandbox.standin.cc_objects import CC_RUNTIMES
 from sandbox.standin.kube import Kube, Object
 from tests.sandbox.standin import objects
+from tests.sandboxes import sandbox_in
 
 NODES = ("node-0", "node-1", "node-2")
 
@@ -75,18 +76,13 @@ class Cluster:
 @pytest.fixture(scope="module")
 def sandbox(tmp_path_factory: pytest.TempPathFactory, tools: Mapping[str, Path]) -> Iterator[plane.Sandbox]:
     folder = tmp_path_factory.mktemp("standin") / "state"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(places.STATE_VARIABLE, str(folder))
-        try:
-            sandbox = plane.up("standin", tools, Silent())
-            api = Kube(sandbox.kubeconfig)
-            objects.install_cc(api)
-            objects.install_kbs(api)
-            api.close()
-            yield sandbox
-        finally:
-            plane.down("standin", Silent())
-        assert processes.marked(folder) == []
+    with sandbox_in(folder, "standin", tools, Silent()) as up:
+        api = Kube(up.kubeconfig)
+        objects.install_cc(api)
+        objects.install_kbs(api)
+        api.close()
+        yield up
+    assert processes.marked(folder) == []
 
 
 @pytest.fixture

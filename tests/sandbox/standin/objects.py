@@ -6,7 +6,6 @@ import copy
 from typing import Any
 
 from sandbox.standin import cc_objects, kbs_operator, kube
-from sandbox.standin.cc_objects import CC_RUNTIMES
 from sandbox.standin.kbs_reconcile import collection
 from sandbox.standin.kube import Kube, Object
 
@@ -152,10 +151,3 @@ def kbs_config(**spec: Any) -> Object:
         "metadata": {"name": "kbs", "namespace": kbs_operator.NAMESPACE},
         "spec": settings | spec,
     }
-
-
-def delete_cc(api: Kube) -> None:
-    """What a test left of a CcRuntime, whatever state it is in; the operator must be gone or tame."""
-    for cr in api.all(CC_RUNTIMES):
-        api.merge(f"{CC_RUNTIMES}/{cr['metadata']['name']}", {"metadata": {"finalizers": None}})
-        api.delete(CC_RUNTIMES, cr["metadata"]["name"])
