@@ -109,7 +109,14 @@ def _fleet(servers: list[str], slices: Path | None, driver: str, live: list[dict
             proofs = {key: proof for server in servers for key, proof in read_proofs(proofs_of(server)).items()}
             return declared(known, profile(driver), proofs)
         if slices is not None:
-            return dumped([one.manifest for one in gather([str(slices)], sys.stdin).documents], profile(driver))
+            found = dumped([one.manifest for one in gather([str(slices)], sys.stdin).documents], profile(driver))
+            if not found:
+                fail(
+                    f"--slices {slices}: there is no ResourceSlice in it. "
+                    "Name what `kubectl get resourceslices -o yaml` printed.",
+                    MISUSED,
+                )
+            return found
         if live:
             return dumped(live, profile(driver))
     except Unreadable as error:

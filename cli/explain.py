@@ -51,7 +51,8 @@ def explain(
     Without dumps, the cluster of the kubeconfig is read (and only read). Exit status: 0 if it fits on some node or is
     allocated, 1 if it does not fit, 2 where that cannot be told or was asked wrongly.
     """
-    dumps = [*(slices or ()), *(claims or ()), *(nodes or ())]
+    # One file may have everything, and be named for each.
+    dumps = list(dict.fromkeys([*(slices or ()), *(claims or ()), *(nodes or ())]))
     if dumps and (kubeconfig is not None or context is not None):
         fail("dumps and a cluster are named. Give --slices and --claims, or --kubeconfig and --context.", MISUSED)
     if kubernetes is not None and kubernetes not in VERSIONS:

@@ -63,7 +63,7 @@ def read_world(objects: Iterable[Plain]) -> World:
     ):
         twice = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
         if twice:
-            raise Malformed(f"{what} {twice[0]}", "it is there twice")
+            raise Malformed(f"{what} {twice[0]}", "it is there twice", "Leave one out.")
     return World(tuple(slices), tuple(classes), tuple(claims), tuple(nodes))
 
 
