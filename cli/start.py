@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 from types import FrameType
+
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
 def main() -> None:
@@ -13,7 +16,14 @@ def main() -> None:
     from cli.main import app
 
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    app()
+    try:
+        app()
+    except OSError as error:
+        # Each command tells of the files that it was given; what is left is where it prints.
+        if error.errno not in _FULL:
+            raise
+        os.write(2, f"ringfence: standard output cannot be written: {error.strerror}.\n".encode())
+        os._exit(2)
 
 
 def _stop(_number: int, _frame: FrameType | None) -> None:

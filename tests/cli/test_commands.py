@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,8 @@ from typer.testing import CliRunner, Result
 
 from cli.main import app
 from tests.topology.wirings import SERVERS, box16, text
+
+MAIN = ("-c", "from cli.start import main; main()")
 
 
 def run(*words: str) -> Result:
@@ -166,3 +170,24 @@ def test_admission_for_an_unknown_profile_ends_with_2_and_says_which_there_are()
     assert done.exit_code == 2
     assert "none-such" in done.stderr
     assert "openfuyao" in done.stderr
+
+
+def test_a_capture_comes_through_a_pipe_as_from_a_file() -> None:
+    """`ssh host npu-smi info -t topo | ringfence topo show -`"""
+    capture = SERVERS / "box16" / "topo.txt"
+    with capture.open("rb") as pipe:
+        words = [sys.executable, *MAIN, "topo", "show", "-", "--json"]
+        piped = subprocess.run(words, check=True, stdin=pipe, capture_output=True, text=True)
+    assert json.loads(piped.stdout)["npus"] == json.loads(run("topo", "show", str(capture), "--json").stdout)["npus"]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="Linux has it")
+@pytest.mark.parametrize("words", [["policy", "rules"], ["policy", "rules", "--json"], ["claims", "compile", "box16"]])
+def test_a_full_disk_is_one_sentence(words: list[str]) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, *MAIN, *words], check=False, stdout=full, stderr=subprocess.PIPE, text=True
+        )
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1].startswith("ringfence: standard output cannot be written")
+    assert "Traceback" not in done.stderr
