@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from kubernetes.client import ApiException
 
-from cli.cluster import Cluster, cluster
 from cli.files import read_objects
 from cli.output import MISUSED, WRONG, err, fail, out, print_json, warn
 from topology.allocator import NEWEST, VERSIONS, Malformed, Unmodelled, Version
 from topology.errors import TopologyError
 from topology.explain import Explanation, NotThere, Verdict, lines, read_situation, subject
 from topology.explain import explain as explain_
+
+if TYPE_CHECKING:
+    from cli.cluster import Cluster
 
 RESOURCE = "resource.k8s.io/v1"
 
@@ -60,6 +61,9 @@ def explain(
     if dumps:
         objects, version = [thing for path in dumps for thing in read_objects(path)], NEWEST.name
     else:
+        # Dumps need no client of the API, which takes long to import.
+        from cli.cluster import cluster
+
         with cluster(kubeconfig, context) as live:
             objects, version = _live(live, name), live.version()
     try:
@@ -101,6 +105,8 @@ def _explain(objects: Iterable[Any], name: str, version: Version, node: str | No
 
 def _live(live: Cluster, name: str) -> list[Any]:
     """One list of each kind; of pods, those of the namespace if it is known."""
+    from kubernetes.client import ApiException
+
     found: list[Any] = live.objects("v1", "nodes")
     for plural in ("deviceclasses", "resourceslices", "resourceclaims", "resourceclaimtemplates"):
         found += live.objects(RESOURCE, plural)

@@ -11,6 +11,8 @@ import pytest
 import yaml
 from typer.testing import CliRunner, Result
 
+from cli import claims, main
+from cli.late import Late
 from cli.main import app
 from tests.topology.wirings import SERVERS, box16, text
 
@@ -191,3 +193,36 @@ def test_a_full_disk_is_one_sentence(words: list[str]) -> None:
     assert done.returncode == 2
     assert done.stderr.splitlines()[-1].startswith("ringfence: standard output cannot be written")
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("commands", [main.COMMANDS, claims.COMMANDS], ids=["ringfence", "claims"])
+def test_what_is_listed_of_a_command_is_how_its_own_help_begins(commands: dict[str, Late]) -> None:
+    for name, late in commands.items():
+        listed, own = (" ".join(text.split()) for text in (late.help, late.load(name).help))
+        assert own.startswith(listed), name
+        assert listed.endswith("."), name
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--help"],
+        ["claims", "--help"],
+        ["topo", "show", "box16"],
+        ["claims", "compile", "box16", "--count", "2"],
+        ["claims", "check", "-"],
+        ["claims", "explain", "none", "--slices", "/dev/null"],
+        ["policy", "rules"],
+    ],
+    ids=" ".join,
+)
+def test_what_needs_no_cluster_and_no_stack_does_not_wait_for_their_libraries(words: list[str]) -> None:
+    """Pulumi and the Kubernetes client take longer to import than these take to run."""
+    script = (
+        "import sys\nfrom cli.main import app\ntry:\n    app()\nfinally:\n"
+        "    print(*sorted({one.partition('.')[0] for one in sys.modules}), file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", script, *words], check=False, input="", capture_output=True, text=True)
+    imported = set(done.stderr.splitlines()[-1].split())
+    assert "typer" in imported
+    assert not imported & {"kubernetes", "pulumi", "grpc", "cryptography"}, words
