@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -227,3 +228,20 @@ def test_sarif_has_what_its_schema_requires() -> None:
         assert place["physicalLocation"]["artifactLocation"]["uri"] == "f.yaml"
         assert place["physicalLocation"]["region"]["startLine"] >= 1
     json.dumps(data)
+
+
+@pytest.mark.parametrize(
+    ("source", "uri"),
+    [
+        ("a/b c.yaml", "a/b%20c.yaml"),
+        (str(Path.cwd() / "a" / "b.yaml"), "a/b.yaml"),
+        ("/elsewhere/b.yaml", "file:///elsewhere/b.yaml"),
+        ("<stdin>", "%3Cstdin%3E"),
+        ("./a.yaml", "a.yaml"),
+    ],
+)
+def test_code_scanning_finds_the_file_in_the_repository(source: str, uri: str) -> None:
+    """A path from the root is no URI, and no file of a repository."""
+    (found,) = [replace(problem, source=source) for problem in problems(CLAIM) if problem.rule == "request-names"]
+    (result,) = reports.sarif([found], RULES, Environment.PROD, "0")["runs"][0]["results"]
+    assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == uri
