@@ -11,6 +11,8 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command, get_group
 
+from cli.start import importing
+
 
 @dataclass(frozen=True)
 class Late:
@@ -22,7 +24,8 @@ class Late:
     def load(self, name: str) -> Any:
         """The command itself."""
         module, _, attribute = self.where.partition(":")
-        found = getattr(import_module(module), attribute)
+        with importing():
+            found = getattr(import_module(module), attribute)
         if isinstance(found, typer.Typer):
             made: Any = get_group(found)
         else:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import io
 import json
+import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 import yaml
+from rich.console import Console
+from rich.table import Table
 from typer.testing import CliRunner, Result
 
-from cli import claims, main
+from cli import claims, main, output
 from cli.late import Late
 from cli.main import app
 from tests.topology.wirings import SERVERS, box16, text
@@ -226,3 +231,35 @@ def test_what_needs_no_cluster_and_no_stack_does_not_wait_for_their_libraries(wo
     imported = set(done.stderr.splitlines()[-1].split())
     assert "typer" in imported
     assert not imported & {"kubernetes", "pulumi", "grpc", "cryptography"}, words
+
+
+def test_no_word_of_a_table_is_cut_on_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = Table("rule", "what complies")
+    table.add_row("constraint-attribute-gap", "Objects of the resource API are resource.k8s.io/v1")
+    told = io.StringIO()
+    monkeypatch.setattr(output, "out", Console(file=told, force_terminal=True, width=24))
+    monkeypatch.setattr(output, "Console", lambda **settings: Console(file=told, **settings))
+    output.print_table(table)
+    folded = re.sub(r"\x1b\[[0-9;]*m", "", told.getvalue())
+    assert "…" not in folded
+    written = [one for column in table.columns for cell in column.cells for one in str(cell) if one.isalnum()]
+    assert sorted(one for one in folded if one.isalnum()) == sorted([*"rule", *"whatcomplies", *written])
+
+
+def test_ctrl_c_while_a_command_is_imported_is_one_line(tmp_path: Path) -> None:
+    slow = tmp_path / "slow.py"
+    slow.write_text(
+        "import os, signal\ntry:\n    os.kill(os.getpid(), signal.SIGINT)\nexcept BaseException:\n    pass\n"
+    )
+    script = (
+        "import signal\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "from cli.late import Late\nLate('slow:nothing', '').load('slow')"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        check=False,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+    )
+    assert (done.returncode, done.stderr) == (130, "ringfence: stopped before it began.\n")
