@@ -214,7 +214,7 @@ def read_node_selector(thing: Plain, at: str) -> NodeSelector | None:
                 Requirement(
                     _text(one, "key", at),
                     _text(one, "operator", at),
-                    tuple(_list(one, "values", at)),
+                    _texts(one, "values", at),
                 )
                 for one in _list(term, key, at)
             )
@@ -296,7 +296,7 @@ def _constraint(thing: Any, at: str) -> Constraint:
     if (match is None) == (distinct is None):
         raise Malformed(at, "it must have exactly one of matchAttribute, distinctAttribute")
     key = "matchAttribute" if match is not None else "distinctAttribute"
-    return Constraint(frozenset(_list(thing, "requests", at)), _text(thing, key, at), distinct is not None)
+    return Constraint(frozenset(_texts(thing, "requests", at)), _text(thing, key, at), distinct is not None)
 
 
 def _taken(status: Plain, at: str) -> tuple[Taken, ...] | None:
@@ -328,7 +328,7 @@ def _selectors(thing: Plain, at: str) -> tuple[str, ...]:
     for selector in _list(thing, "selectors", at):
         _is_map(selector, at)
         if set(selector) != {"cel"}:
-            raise Unmodelled(f"a selector of {', '.join(sorted(selector)) or 'nothing'}")
+            raise Unmodelled(f"a selector of {', '.join(sorted(map(str, selector))) or 'nothing'}")
         expressions.append(_text(_map(selector, "cel", at), "expression", at))
     return tuple(expressions)
 
@@ -345,6 +345,7 @@ def _name(thing: Plain) -> str:
 
 
 def _get(thing: Plain, key: str, at: str, default: _T | None, is_right: Callable[[Any], bool], what: str) -> Any:
+    _is_map(thing, at)
     value = thing.get(key)
     if value is None:
         if default is None:
@@ -382,6 +383,14 @@ def _list(thing: Plain, key: str, at: str) -> list[Any]:
     _is_map(thing, at)
     found: list[Any] = _get(thing, key, at, [], lambda value: isinstance(value, list), "a list")
     return found
+
+
+def _texts(thing: Plain, key: str, at: str) -> tuple[str, ...]:
+    found = _list(thing, key, at)
+    for one in found:
+        if not isinstance(one, str):
+            raise Malformed(at, f"an entry of {key} is {_kind_of(one)}, not text")
+    return tuple(found)
 
 
 def _is_map(thing: Any, at: str) -> None:
