@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from kubernetes.client import ApiException
 
-from cli.cluster import Cluster, cluster
 from cli.files import read_objects
 from cli.output import MISUSED, WRONG, err, fail, out, print_json, warn
 from topology.allocator import NEWEST, VERSIONS, Malformed, Unmodelled, Version
 from topology.errors import TopologyError
 from topology.explain import Explanation, NotThere, Verdict, lines, read_situation, subject
 from topology.explain import explain as explain_
+
+if TYPE_CHECKING:
+    from cli.cluster import Cluster
 
 RESOURCE = "resource.k8s.io/v1"
 
@@ -51,7 +52,8 @@ def explain(
     Without dumps, the cluster of the kubeconfig is read (and only read). Exit status: 0 if it fits on some node or is
     allocated, 1 if it does not fit, 2 where that cannot be told or was asked wrongly.
     """
-    dumps = [*(slices or ()), *(claims or ()), *(nodes or ())]
+    # One file may have everything, and be named for each.
+    dumps = list(dict.fromkeys([*(slices or ()), *(claims or ()), *(nodes or ())]))
     if dumps and (kubeconfig is not None or context is not None):
         fail("dumps and a cluster are named. Give --slices and --claims, or --kubeconfig and --context.", MISUSED)
     if kubernetes is not None and kubernetes not in VERSIONS:
@@ -59,6 +61,9 @@ def explain(
     if dumps:
         objects, version = [thing for path in dumps for thing in read_objects(path)], NEWEST.name
     else:
+        # Dumps need no client of the API, which takes long to import.
+        from cli.cluster import cluster
+
         with cluster(kubeconfig, context) as live:
             objects, version = _live(live, name), live.version()
     try:
@@ -100,6 +105,8 @@ def _explain(objects: Iterable[Any], name: str, version: Version, node: str | No
 
 def _live(live: Cluster, name: str) -> list[Any]:
     """One list of each kind; of pods, those of the namespace if it is known."""
+    from kubernetes.client import ApiException
+
     found: list[Any] = live.objects("v1", "nodes")
     for plural in ("deviceclasses", "resourceslices", "resourceclaims", "resourceclaimtemplates"):
         found += live.objects(RESOURCE, plural)

@@ -2,52 +2,49 @@
 
 from __future__ import annotations
 
-import json
+import sys
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from cli.output import MISUSED, fail
+from policy.lint import text as texts
+
+STDIN = Path("-")
 
 
 def read_objects(path: Path) -> list[Any]:
-    """The documents of a file, or one clear error and exit 2."""
+    """The documents of a file, or of standard input for -, or one clear error and exit 2."""
     text = _text(path)
     try:
         # YAML does not take every JSON: tabs, say.
-        return [json.loads(text)]
+        return [texts.from_json(text)]
     except ValueError:
         return _yaml(path, text)
 
 
 def _text(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8")
+        return texts.decoded(sys.stdin.buffer.read() if path == STDIN else path.read_bytes())
     except OSError as error:
         fail(f"{path}: {error.strerror}.", MISUSED)
     except UnicodeDecodeError:
-        fail(f"{path}: it is no text.", MISUSED)
-
-
-# Dumps of a whole cluster are large.
-_FAST: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-
-
-def _documents(text: str, loader: Any) -> list[Any]:
-    return [document for document in yaml.load_all(text, Loader=loader) if document is not None]
+        fail(f"{path}: it is no text in UTF-8.", MISUSED)
 
 
 def _yaml(path: Path, text: str) -> list[Any]:
     try:
-        return _documents(text, _FAST)
-    except (yaml.YAMLError, ValueError):
+        return _documents(text, texts.FAST)
+    except (yaml.YAMLError, ValueError, RecursionError):
         pass
     try:
-        # The slow loader tells better where it is that something is wrong.
-        return _documents(text, yaml.SafeLoader)
-    except (yaml.YAMLError, ValueError) as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f" line {mark.line + 1}:" if mark is not None else ""
-        reason = getattr(error, "problem", None) or str(error).partition("\n")[0]
+        return _documents(text, texts.SLOW)
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        reason, line = texts.reason_of(error)
+        where = f" line {line}:" if line is not None else ""
         fail(f"{path}:{where} neither YAML nor JSON: {reason}.", MISUSED)
+
+
+def _documents(text: str, loader: Any) -> list[Any]:
+    return [document for document in texts.documents(text, loader) if document is not None]

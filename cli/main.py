@@ -4,21 +4,30 @@ from __future__ import annotations
 
 import typer
 
-from cli import claims, fence, pair, policy, sandbox, topo
-from cli.bench import bench
-from cli.preview_report import preview_report
-from cli.simulate import simulate
+from cli.late import Late, group
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
-app.add_typer(topo.app, name="topo")
-app.add_typer(claims.app, name="claims")
-app.add_typer(policy.app, name="policy")
-app.command()(simulate)
-app.add_typer(fence.app, name="fence")
-sandbox.app.add_typer(pair.app, name="pair")
-app.add_typer(sandbox.app, name="sandbox")
-app.command()(bench)
-app.command("preview-report")(preview_report)
+COMMANDS = {
+    "simulate": Late(
+        "cli.simulate:simulate",
+        "Simulate jobs that come and go, and report how often those of each size fit.",
+    ),
+    "bench": Late(
+        "cli.bench:bench",
+        "Measure our templates against the proposal's layouts and plain claims, on the real scheduler. "
+        "About 3 minutes.",
+    ),
+    "preview-report": Late(
+        "cli.preview_report:preview_report",
+        "Report what `pulumi preview --json` would do and what that means, as one comment for a pull request.",
+    ),
+    "topo": Late("cli.topo:app", "Read how a server's NPUs are wired."),
+    "claims": Late("cli.claims:app", "Make, prove and check claims; tell what a claim is given."),
+    "policy": Late("cli.policy:app", "The rules of the policy pack and of `claims check`."),
+    "fence": Late("cli.fence:app", "Confidential containers: keys of the key broker, and more."),
+    "sandbox": Late("cli.sandboxes:app", "A real API server and scheduler on loopback, to try a stack on."),
+}
+
+app = typer.Typer(cls=group(COMMANDS), no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 
 
 @app.callback()

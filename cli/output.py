@@ -29,6 +29,9 @@ def warn(message: str) -> None:
 
 def print_table(table: Table, *, whole: bool = False) -> None:
     """A table with nothing in it cut. On a terminal it folds to fit, unless it must stay whole."""
+    for column in table.columns:
+        # By default a word that is longer than its column loses its end.
+        column.overflow = "fold"
     wide = Console(width=10_000, highlight=False)
     natural = Measurement.get(wide, wide.options, table).maximum
     wide.width = min(natural, out.width) if out.is_terminal and not whole else natural

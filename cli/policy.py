@@ -11,7 +11,6 @@ from rich.table import Table
 
 from cli.output import MISUSED, fail, out, print_json, print_table
 from policy.admission.objects import Action, manifests, policies
-from policy.docs import markdown
 from policy.rules.catalogue import RULES, of
 from policy.rules.model import Environment, Group
 from topology.profiles import PROFILES, profile
@@ -32,6 +31,9 @@ def rules_(
 ) -> None:
     """List every rule: what complies, and how much it weighs."""
     if docs:
+        # The options of the pack, and so the whole of the settings, are in it.
+        from policy.docs import markdown
+
         typer.echo(markdown(), nl=False)
         return
     chosen = of(groups) if groups else RULES

@@ -12,6 +12,7 @@ from rich.console import Console
 
 from cli.output import MISUSED, fail
 from cli.topo import matrix, summary
+from policy.lint.text import decoded
 from policy.preview.evidence import Evidence
 from policy.preview.reading import PreviewError, read_preview
 from policy.preview.report import LIMIT, MARKER, Section, ready_made, render, section
@@ -82,7 +83,10 @@ def _read(file: str) -> str:
         fail(f"{file} cannot be read: {error.strerror}. Name what `pulumi preview --json` was kept in.", MISUSED)
     if len(data) > _LARGEST:
         fail(f"{file} is larger than any preview. Name what `pulumi preview --json` was kept in.", MISUSED)
-    return data.decode("utf-8", errors="replace")
+    try:
+        return decoded(data)
+    except UnicodeDecodeError:
+        return data.decode("utf-8", errors="replace")
 
 
 def _picture(server: Server) -> str:

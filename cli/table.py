@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from rich.table import Table
 from rich.text import Text
 
-from sandbox.trial import Outcome
 from topology.groups import Partition, groups, members
 from topology.model import Server
 from topology.template import Template
+
+if TYPE_CHECKING:
+    from sandbox.trial import Outcome
 
 
 def trial_table(outcomes: Iterable[Outcome]) -> Table:

@@ -35,7 +35,10 @@ _STYLE = {
 @app.command()
 def show(
     server: Annotated[
-        str, typer.Argument(metavar="SERVER", help="A file that npu-smi's output was kept in, a folder, or a name.")
+        str,
+        typer.Argument(
+            metavar="SERVER", help="A file that npu-smi's output was kept in, - for a pipe, a folder, or a name."
+        ),
     ],
     info: Annotated[Path | None, typer.Option(metavar="FILE", help="What `npu-smi info` printed there.")] = None,
     pci: Annotated[Path | None, typer.Option(metavar="FILE", help="Root complexes; see docs/capture.md.")] = None,

@@ -13,6 +13,8 @@ SHIPPED = Path(__file__).resolve().parents[1] / "servers"
 TOPO, INFO, PCI, ASSUMED = "topo.txt", "info.txt", "pci.txt", "assumed.yaml"
 PROOFS = "proofs.json"
 
+STDIN = "-"
+
 _LARGEST = 4 * 2**20
 
 
@@ -58,6 +60,8 @@ def shipped_names(root: Path = SHIPPED) -> list[str]:
 
 
 def _locate(server: str, root: Path) -> Path:
+    if server == STDIN:
+        return Path("/dev/stdin")
     for path in (Path(server), root / server):
         # "box16" in a folder that has a file of that name means the file, as in a shell.
         if server and path.exists():

@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass
 
 from topology.errors import TopologyError
+from topology.terminal import printed
 
 _BUS_ID = re.compile(r"([0-9A-Fa-f]{4,8}):([0-9A-Fa-f]{2}):([0-9A-Fa-f]{2})\.([0-7])")
 _USAGE = re.compile(r"(\d+)\s*/\s*(\d+)")
@@ -37,7 +38,7 @@ def read_info(text: str) -> tuple[Chip, ...]:
     chips: list[Chip] = []
     first: tuple[int, list[str]] | None = None
     heading: list[str] | None = None
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, line in enumerate(printed(text).splitlines(), start=1):
         cells = [cell.strip() for cell in line.strip().strip("|").split("|")] if line.lstrip().startswith("|") else []
         if len(cells) < 3:
             continue

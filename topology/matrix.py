@@ -13,12 +13,12 @@ from dataclasses import dataclass
 
 from topology.errors import TopologyError
 from topology.model import Relation
+from topology.terminal import printed
 
 _NPU = re.compile(r"(NPU|Phy-ID)(\d+)")
 _NIC = re.compile(r"NIC\d+")
 _FOREIGN = re.compile(r"(?:[A-Za-z][A-Za-z_-]*\d+|mlx5_\d+)")
 _CPU_LIST = re.compile(r"\d+(?:-\d+)?(?:,\d+(?:-\d+)?)*")
-_ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 # One build of the tool prints the same links under other names (facts: npu_info_print_ch.c of the driver).
 _ALIASES = {"XLink": Relation.HCCS, "XLink_SW": Relation.HCCS_SW}
 
@@ -61,7 +61,7 @@ class _Row:
 
 def read_matrix(text: str) -> Matrix:
     """The matrix in the text. TopologyError where there is none, or one that is cut, damaged or another vendor's."""
-    lines = [_ANSI.sub("", line).split() for line in text.lstrip("\ufeff").splitlines()]
+    lines = [line.split() for line in printed(text).splitlines()]
     header = _find_header(lines)
     rows: dict[str, _Row] = {}
     warnings: list[str] = []
@@ -134,6 +134,12 @@ def _find_header(lines: Sequence[Sequence[str]]) -> _Header:
     if not found:
         raise _no_table(lines)
     header = found[0]
+    if len(found) > 1 and not any(lines[header.line : found[1].line - 1]):
+        raise TopologyError(
+            f"the header of line {header.line} goes on here: the lines were broken where a terminal was too narrow.",
+            line=found[1].line,
+            remedy="Keep the output with > topo.txt, not by copying it from a terminal.",
+        )
     if len(found) > 1:
         raise TopologyError(
             f"a second matrix starts here; the first starts on line {header.line}.",

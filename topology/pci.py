@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from topology.errors import TopologyError
 from topology.info import normal_bus_id
+from topology.terminal import printed
 
 _ROOT = re.compile(r"pci[0-9a-f]{4,8}:[0-9a-f]{2}")
 _FORM = (
@@ -31,7 +32,7 @@ class PciPlace:
 def read_pci(text: str) -> Mapping[str, PciPlace]:
     """PCI address → where it hangs. Blank lines and # comments are left out. TopologyError names the line."""
     places: dict[str, PciPlace] = {}
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, line in enumerate(printed(text).splitlines(), start=1):
         words = line.split()
         if not words or words[0].startswith("#"):
             continue

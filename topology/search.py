@@ -77,6 +77,8 @@ def read_ask(
     selected: CEL expression → the devices that it lets in, as bits. UnmodelledError for one that is not there.
     """
     devices = spec["devices"]
+    if any(c.get("distinctAttribute") is not None for c in devices.get("constraints", [])):
+        raise UnmodelledError("distinctAttribute")
     constraints = [
         (list(c["requests"]), str(c["matchAttribute"]).removeprefix(f"{driver}/"))
         for c in devices.get("constraints", [])
@@ -87,12 +89,13 @@ def read_ask(
         asked = [(f"{request['name']}/{sub['name']}", sub) for sub in request.get("firstAvailable", [])]
         requests.append(
             tuple(
-                Alternative(
+                _alternative(
                     name,
-                    sub["count"],
-                    _classes(
-                        [a for covered, a in constraints if covered == [name]], known, _let_in(sub, selected or {})
-                    ),
+                    sub,
+                    # One over the whole request binds whichever of its alternatives is taken.
+                    [a for covered, a in constraints if covered in ([name], [request["name"]])],
+                    known,
+                    selected or {},
                 )
                 for name, sub in asked or [(request["name"], request["exactly"])]
             )
@@ -110,10 +113,24 @@ def read_ask(
     )
 
 
+def _alternative(
+    name: str,
+    asked: Mapping[str, Any],
+    attributes: Sequence[str],
+    known: Sequence[Mapping[str, Value]],
+    selected: Mapping[str, int],
+) -> Alternative:
+    let_in = _let_in(asked, selected)
+    return Alternative(name, asked["count"], _classes(attributes, known, let_in))
+
+
 def _let_in(asked: Mapping[str, Any], selected: Mapping[str, int]) -> int:
     """The devices that all the selectors let in, as bits."""
     if asked.get("allocationMode") != "ExactCount":
-        raise UnmodelledError(f"allocation mode {asked.get('allocationMode')}")
+        raise UnmodelledError(f"allocationMode {asked.get('allocationMode')}")
+    for field in ("adminAccess", "capacity", "derivedAttributes"):
+        if asked.get(field):
+            raise UnmodelledError(field)
     mask = -1
     for selector in asked.get("selectors", []):
         expression = selector["cel"]["expression"]

@@ -6,10 +6,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from policy.lint.documents import Document
+from policy.rules.claims.shape import SHAPE
 from policy.rules.context import Context
+from policy.rules.find import GROUP
 from policy.rules.model import Environment, Level, Rule, Subject
 from policy.rules.run import judge, weight
-from policy.rules.view import dotted
+from policy.rules.view import Path, dotted
 
 
 @dataclass(frozen=True)
@@ -60,5 +62,22 @@ def check(
             for rule in chosen
             for finding in judge(rule, subject, context).findings
         ]
+        if any(rule.id == SHAPE.id for rule in chosen) and subject.group == GROUP:
+            problems += [_doubled(document, subject, path, first, environment) for path, first in document.doubled]
         found += sorted(problems, key=lambda problem: problem.line or 0)
     return found
+
+
+def _doubled(document: Document, subject: Subject, path: Path, first: int, environment: Environment) -> Problem:
+    """A key that stands twice: no rule sees it, since an object has each key once."""
+    return Problem(
+        SHAPE.id,
+        SHAPE.level(environment),
+        document.source,
+        document.line(path),
+        str(subject),
+        dotted(path),
+        f"{dotted(path)} stands here a second time, first on line {first}: kubectl takes the last without a word, "
+        "kustomize and others refuse the file.",
+        "Keep one of them.",
+    )

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TextIO
 
 from policy.lint.documents import Document, Unreadable, is_template, read
+from policy.lint.text import decoded
 
 _ENDINGS = (".yaml", ".yml", ".json")
 STDIN = "-"
@@ -29,7 +30,7 @@ def gather(words: Sequence[str], stdin: TextIO) -> Gathered:
     found = Gathered()
     for word in words:
         if word == STDIN:
-            found.documents += _named(stdin.read(), "<stdin>")
+            found.documents += _named(_piped(stdin), "<stdin>")
         elif Path(word).is_dir():
             _folder(Path(word), found)
         else:
@@ -68,10 +69,20 @@ def _files(folder: Path) -> Iterable[Path]:
     return (path for path in inside if not any(part.startswith(".") for part in path.relative_to(folder).parts))
 
 
+def _piped(stdin: TextIO) -> str:
+    buffer = getattr(stdin, "buffer", None)
+    return _decoded(buffer.read(), "<stdin>") if buffer is not None else stdin.read()
+
+
 def _text(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8-sig")
+        return _decoded(path.read_bytes(), str(path))
     except OSError as error:
         raise Unreadable(str(path), f"{error.strerror}.", "Name a file or a folder that is there.") from None
+
+
+def _decoded(data: bytes, source: str) -> str:
+    try:
+        return decoded(data)
     except UnicodeDecodeError:
-        raise Unreadable(str(path), "it is no text.", "Name YAML or JSON files.") from None
+        raise Unreadable(source, "it is no text in UTF-8.", "Name YAML or JSON files.") from None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
-from pathlib import PurePath
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -62,8 +62,16 @@ def sarif(problems: Sequence[Problem], rules: Iterable[Rule], environment: Envir
     return {"$schema": _SARIF_SCHEMA, "version": "2.1.0", "runs": [{"tool": {"driver": driver}, "results": results}]}
 
 
+def _uri(source: str) -> str:
+    """Relative to where the check runs, which code scanning takes for the repository; absolute of what is elsewhere."""
+    path = Path(source)
+    if not path.is_absolute():
+        return quote(path.as_posix())
+    return quote(path.relative_to(Path.cwd()).as_posix()) if path.is_relative_to(Path.cwd()) else path.as_uri()
+
+
 def _result(problem: Problem, numbers: dict[str, int]) -> dict[str, Any]:
-    physical: dict[str, Any] = {"artifactLocation": {"uri": quote(PurePath(problem.source).as_posix())}}
+    physical: dict[str, Any] = {"artifactLocation": {"uri": _uri(problem.source)}}
     if problem.line is not None:
         physical["region"] = {"startLine": problem.line}
     logical = {"fullyQualifiedName": f"{problem.object}: {problem.path}" if problem.path else problem.object}

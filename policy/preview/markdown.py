@@ -22,8 +22,7 @@ def code(text: str, most: int = 160) -> str:
         text = text[: most - 1] + "…"
     fence = "`" * (max((len(run) for run in re.findall(r"`+", text)), default=0) + 1)
     pad = " " if text.startswith("`") or text.endswith("`") else ""
-    # In a table a pipe ends the cell, even in code.
-    return f"{fence}{pad}{text}{pad}{fence}".replace("|", "\\|")
+    return f"{fence}{pad}{text}{pad}{fence}"
 
 
 def block(text: str) -> str:
@@ -39,8 +38,14 @@ def details(summary: str, body: str) -> str:
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[int] = ()) -> str:
     """Cells are Markdown already. right: columns of numbers."""
+    # A pipe ends a cell, even in code, unless an odd number of backslashes is before it; elsewhere in code
+    # a backslash would be shown.
+    escaped = [
+        [re.sub(r"(\\*)\|", lambda found: found[0] if len(found[1]) % 2 else f"{found[1]}\\|", cell) for cell in row]
+        for row in rows
+    ]
     rule = ["--:" if index in right else "---" for index in range(len(head))]
-    return "\n".join(f"| {' | '.join(row)} |" for row in [list(head), rule, *map(list, rows)])
+    return "\n".join(f"| {' | '.join(row)} |" for row in [list(head), rule, *escaped])
 
 
 def counted(number: int, noun: str) -> str:

@@ -124,7 +124,7 @@ def _named(changes: Sequence[Change]) -> str:
     """The objects of one line: one by name, several by kind."""
     by_kind: dict[str, list[Change]] = {}
     for change in changes:
-        by_kind.setdefault(change.kind, []).append(change)
+        by_kind.setdefault(plain(change.kind), []).append(change)
     return ", ".join(
         f"{kind} {code(its[0].name(before=its[0].op is Op.DELETE))}" if len(its) == 1 else counted(len(its), kind)
         for kind, its in by_kind.items()

@@ -50,11 +50,37 @@ class Context:
 
     def of(self, *kinds: str) -> Iterable[Subject]:
         """The objects of these kinds."""
+        if len(kinds) == 1:
+            return self._by_kind.get(kinds[0], ())
         return (one for one in self.objects if one.kind in kinds)
+
+    @cached_property
+    def _by_kind(self) -> Mapping[str, list[Subject]]:
+        # A dump of a cluster has thousands of pods, and each asks for its claims.
+        found: dict[str, list[Subject]] = {}
+        for one in self.objects:
+            found.setdefault(one.kind, []).append(one)
+        return found
+
+    def named(self, kind: str, name: str) -> Mapping[str, Subject]:
+        """The objects of this kind and name, by namespace; the first of each."""
+        return self._by_name.get((kind, name), {})
+
+    @cached_property
+    def _by_name(self) -> Mapping[tuple[str, str], Mapping[str, Subject]]:
+        found: dict[tuple[str, str], dict[str, Subject]] = {}
+        for one in self.objects:
+            if one.name:
+                found.setdefault((one.kind, one.name), {}).setdefault(self.namespace_of(one), one)
+        return found
 
     def all_placed(self, *kinds: str) -> bool:
         """Whether the names and namespaces of all objects of these kinds are known: else one may be what is missed."""
-        return all(one.is_placed() for one in self.of(*kinds))
+        return self._unplaced.isdisjoint(kinds)
+
+    @cached_property
+    def _unplaced(self) -> frozenset[str]:
+        return frozenset(one.kind for one in self.objects if not one.is_placed())
 
     def namespace_of(self, subject: Subject) -> str:
         return subject.namespace or self.namespace

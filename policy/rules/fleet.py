@@ -41,6 +41,12 @@ class Fleet:
         return tuple((slice, device) for slice in self.world.slices for device in slice.devices)
 
     @cached_property
+    def unplaced(self) -> bool:
+        """Whether some devices are there for nodes by their labels, and no node's labels are known."""
+        selecting = any(one.node_selector is not None for slice in self.world.slices for one in _placed(slice))
+        return selecting and not any(node.labels for node in self.world.nodes)
+
+    @cached_property
     def drivers(self) -> frozenset[str]:
         return frozenset(slice.driver for slice in self.world.slices)
 
@@ -76,9 +82,19 @@ def declared(servers: Sequence[Server], profile: DriverProfile, proofs: Mapping[
 
 
 def dumped(objects: Iterable[Plain], profile: DriverProfile | None = None) -> Fleet:
-    """A fleet from ResourceSlices, and from Nodes and DeviceClasses if they are there. Malformed, Unmodelled."""
+    """A fleet from ResourceSlices, and from Nodes and DeviceClasses if they are there. Malformed, Unmodelled.
+
+    Without Nodes the nodes are those that slices and devices name; for devices of all nodes any one will do.
+    """
     wanted = [one for one in objects if one.get("kind") != "ResourceClaim"]
     world = read_world(wanted)
     known = {node.name for node in world.nodes}
-    named = sorted({slice.node_name for slice in world.slices if slice.node_name} - known)
+    named = sorted({one.node_name for slice in world.slices for one in _placed(slice) if one.node_name} - known)
+    if not named and not known and world.slices:
+        named = ["any node"]
     return Fleet(World(world.slices, world.classes, (), (*world.nodes, *map(Node, named))), (), profile)
+
+
+def _placed(slice: Slice) -> tuple[Slice | Device, ...]:
+    """What says on which nodes its devices are: the slice, or each device."""
+    return (slice, *slice.devices)

@@ -168,8 +168,8 @@ def _ask(spec: Mapping[str, Any], server: Server, context: Context) -> tuple[Ask
                 masks.setdefault(expression, _mask(expression, slice, profile))
     try:
         return read_ask(wanted, [known[id] for id in full.ids], profile.driver, masks), full
-    except (UnmodelledError, KeyError) as error:
-        raise Untold(str(error)) from None
+    except UnmodelledError as error:
+        raise Untold(f"it rests on {error}") from None
 
 
 def _add_class(one: dict[str, Any], context: Context) -> None:
@@ -190,12 +190,17 @@ def _mask(expression: str, slice: Slice, profile: DriverProfile) -> int:
 
 
 def promises_of(text: str, spec: Mapping[str, Any]) -> Mapping[str, Promise]:
-    """What an annotation ringfence.dev/promise says, by request. ValueError for words that are no promise."""
+    """What an annotation ringfence.dev/promise says, by request.
+
+    ValueError for words that are no promise; Untold where the requests say no count.
+    """
     tiers = [
         tuple(Keeps(word.strip()) for word in tier.split(",")) if tier.strip() != "any" else ()
         for tier in text.split("→")
     ]
     requests = spec["devices"]["requests"]
+    if asks_for_all(spec):
+        raise Untold("it rests on allocationMode All")
     if len(tiers) == 1:
         count = sum(max(one["count"] for one in _alternatives(request)) for request in requests)
         return {"": Promise(count, tiers[0])}
@@ -206,6 +211,13 @@ def promises_of(text: str, spec: Mapping[str, Any]) -> Mapping[str, Promise]:
         f"{requests[0]['name']}/{one['name']}": Promise(one["count"], keeps)
         for one, keeps in zip(alternatives, tiers, strict=True)
     }
+
+
+def asks_for_all(spec: Mapping[str, Any]) -> bool:
+    """Whether a request takes what there is, and so says no count."""
+    return any(
+        one.get("allocationMode") == "All" for request in spec["devices"]["requests"] for one in _alternatives(request)
+    )
 
 
 def _alternatives(request: Mapping[str, Any]) -> list[Mapping[str, Any]]:

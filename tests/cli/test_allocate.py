@@ -69,6 +69,9 @@ def test_what_is_not_modelled_ends_with_2_and_is_named(tmp_path: Path) -> None:
     ("text", "says"),
     [
         ("kind: [", "line 1"),
+        ("kind: " + "[" * 5000, "nested deeper"),
+        ("[" * 100_000, "nested deeper"),
+        ("kind: \x07", "U+0007"),
         ("just words", "not an object"),
         ("kind: Node\nmetadata: {}", "name is missing"),
         ("kind: DeviceClass\napiVersion: resource.k8s.io/v1beta1\nmetadata: {name: c}", "v1beta1"),
@@ -96,3 +99,12 @@ def test_a_question_asked_wrongly_ends_with_2(tmp_path: Path, words: tuple[str, 
     done = run(tmp_path, slice_of(npus(2)), busy("npu-0"), claim("a", one()), words=words)
     assert done.exit_code == 2
     assert says in done.stderr
+
+
+def test_standard_input_and_powershell_files_are_read(tmp_path: Path) -> None:
+    things = [NODE, wrap("DeviceClass", "any", {}), slice_of(npus(1)), claim("a", one())]
+    text = yaml.safe_dump_all(things)
+    piped = CliRunner().invoke(app, ["claims", "allocate", "-", "--node", "n"], input=text)
+    assert (piped.exit_code, "npu-0" in piped.stdout) == (0, True)
+    (tmp_path / "f.yaml").write_text(text, encoding="utf-16")
+    assert CliRunner().invoke(app, ["claims", "allocate", str(tmp_path / "f.yaml"), "--node", "n"]).exit_code == 0

@@ -131,3 +131,9 @@ def test_the_rules_can_be_listed() -> None:
     assert "no-plain-secrets" in {rule["id"] for rule in json.loads(done.stdout)}
     done = CliRunner().invoke(app, ["policy", "rules"])
     assert "worst-case" in done.stdout
+
+
+def test_a_dump_without_slices_is_no_dump_of_slices(claim: Path) -> None:
+    """Without a word it would be checked as if no devices had been named."""
+    done = run(claim, "--slices", claim)
+    assert (done.exit_code, "no ResourceSlice" in done.stderr) == (2, True)

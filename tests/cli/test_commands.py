@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+import io
 import json
+import os
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 import yaml
+from rich.console import Console
+from rich.table import Table
 from typer.testing import CliRunner, Result
 
+from cli import claims, main, output
+from cli.late import Late
 from cli.main import app
 from tests.topology.wirings import SERVERS, box16, text
+
+MAIN = ("-c", "from cli.start import main; main()")
 
 
 def run(*words: str) -> Result:
@@ -166,3 +177,89 @@ def test_admission_for_an_unknown_profile_ends_with_2_and_says_which_there_are()
     assert done.exit_code == 2
     assert "none-such" in done.stderr
     assert "openfuyao" in done.stderr
+
+
+def test_a_capture_comes_through_a_pipe_as_from_a_file() -> None:
+    """`ssh host npu-smi info -t topo | ringfence topo show -`"""
+    capture = SERVERS / "box16" / "topo.txt"
+    with capture.open("rb") as pipe:
+        words = [sys.executable, *MAIN, "topo", "show", "-", "--json"]
+        piped = subprocess.run(words, check=True, stdin=pipe, capture_output=True, text=True)
+    assert json.loads(piped.stdout)["npus"] == json.loads(run("topo", "show", str(capture), "--json").stdout)["npus"]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="Linux has it")
+@pytest.mark.parametrize("words", [["policy", "rules"], ["policy", "rules", "--json"], ["claims", "compile", "box16"]])
+def test_a_full_disk_is_one_sentence(words: list[str]) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, *MAIN, *words], check=False, stdout=full, stderr=subprocess.PIPE, text=True
+        )
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1].startswith("ringfence: standard output cannot be written")
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("commands", [main.COMMANDS, claims.COMMANDS], ids=["ringfence", "claims"])
+def test_what_is_listed_of_a_command_is_how_its_own_help_begins(commands: dict[str, Late]) -> None:
+    for name, late in commands.items():
+        listed, own = (" ".join(text.split()) for text in (late.help, late.load(name).help))
+        assert own.startswith(listed), name
+        assert listed.endswith("."), name
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--help"],
+        ["claims", "--help"],
+        ["topo", "show", "box16"],
+        ["claims", "compile", "box16", "--count", "2"],
+        ["claims", "check", "-"],
+        ["claims", "explain", "none", "--slices", "/dev/null"],
+        ["policy", "rules"],
+    ],
+    ids=" ".join,
+)
+def test_what_needs_no_cluster_and_no_stack_does_not_wait_for_their_libraries(words: list[str]) -> None:
+    """Pulumi and the Kubernetes client take longer to import than these take to run."""
+    script = (
+        "import sys\nfrom cli.main import app\ntry:\n    app()\nfinally:\n"
+        "    print(*sorted({one.partition('.')[0] for one in sys.modules}), file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", script, *words], check=False, input="", capture_output=True, text=True)
+    imported = set(done.stderr.splitlines()[-1].split())
+    assert "typer" in imported
+    assert not imported & {"kubernetes", "pulumi", "grpc", "cryptography"}, words
+
+
+def test_no_word_of_a_table_is_cut_on_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = Table("rule", "what complies")
+    table.add_row("constraint-attribute-gap", "Objects of the resource API are resource.k8s.io/v1")
+    told = io.StringIO()
+    monkeypatch.setattr(output, "out", Console(file=told, force_terminal=True, width=24))
+    monkeypatch.setattr(output, "Console", lambda **settings: Console(file=told, **settings))
+    output.print_table(table)
+    folded = re.sub(r"\x1b\[[0-9;]*m", "", told.getvalue())
+    assert "…" not in folded
+    written = [one for column in table.columns for cell in column.cells for one in str(cell) if one.isalnum()]
+    assert sorted(one for one in folded if one.isalnum()) == sorted([*"rule", *"whatcomplies", *written])
+
+
+def test_ctrl_c_while_a_command_is_imported_is_one_line(tmp_path: Path) -> None:
+    slow = tmp_path / "slow.py"
+    slow.write_text(
+        "import os, signal\ntry:\n    os.kill(os.getpid(), signal.SIGINT)\nexcept BaseException:\n    pass\n"
+    )
+    script = (
+        "import signal\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "from cli.late import Late\nLate('slow:nothing', '').load('slow')"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        check=False,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+    )
+    assert (done.returncode, done.stderr) == (130, "ringfence: stopped before it began.\n")

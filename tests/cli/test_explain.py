@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -145,3 +146,30 @@ def test_a_cluster_that_is_not_there_ends_with_2_and_one_clear_error(tmp_path: P
     done = run("c", "--kubeconfig", str(file))
     assert (done.exit_code, done.stdout) == (2, "")
     assert "Traceback" not in done.stderr
+
+
+def test_one_file_may_be_named_for_all_kinds(tmp_path: Path) -> None:
+    everything = tmp_path / "all.yaml"
+    everything.write_text(yaml.safe_dump_all([ANY, *RING]))
+    words = [word for option in ("--slices", "--claims", "--nodes") for word in (option, str(everything))]
+    assert run("c", *words, "--json").stdout == run("c", *dumped(tmp_path, *RING), "--json").stdout
+
+
+def test_devices_of_all_nodes_fit_on_any_and_those_of_labelled_nodes_want_the_nodes(tmp_path: Path) -> None:
+    everywhere = slice_of(npus(2))
+    del everywhere["spec"]["nodeName"]
+    everywhere["spec"]["allNodes"] = True
+    done = run("c", *dumped(tmp_path, everywhere, claim(one(count=2))))
+    assert (done.exit_code, "Node any node: it fits" in done.stdout) == (0, True)
+    assert run("c", *dumped(tmp_path, everywhere, claim(one(count=3)))).exit_code == 1
+    del everywhere["spec"]["allNodes"]
+    everywhere["spec"]["nodeSelector"] = {"nodeSelectorTerms": [{"matchExpressions": []}]}
+    done = run("c", *dumped(tmp_path, everywhere, claim(one(count=2))))
+    assert (done.exit_code, "kubectl get nodes -o yaml" in done.stderr) == (2, True)
+
+
+def test_a_remedy_names_only_options_that_there_are(tmp_path: Path) -> None:
+    help_ = run("--help").stdout
+    for name in ("pod/none", "none"):
+        said = run(name, *dumped(tmp_path, *RING)).stderr
+        assert set(re.findall(r"--[a-z-]+", said)) <= set(re.findall(r"--[a-z-]+", help_)), said

@@ -201,3 +201,132 @@ def test_counts_are_read_wherever_a_container_says_them(words: str) -> None:
     }
     assert levels("pod-device-count", pod, claim(one(count=8))) == []
     assert levels("pod-device-count", pod, claim(one(count=4))) == [Level.WARNING]
+
+
+def listed(*asked: dict[str, Any]) -> dict[str, Any]:
+    made = [{"name": f"a{n}", "deviceClassName": "npu.huawei.com", **one} for n, one in enumerate(asked)]
+    return {"name": "l", "firstAvailable": made}
+
+
+def cel(expression: str) -> dict[str, Any]:
+    return {"selectors": [{"cel": {"expression": expression}}]}
+
+
+CHIP = 'device.attributes["npu.huawei.com"].?chipName.orValue("") == '
+
+
+def test_an_alternative_that_nothing_matches_is_no_error_while_another_is_met() -> None:
+    """`claims allocate` gives such a claim the other one."""
+    other, same = cel(f'{CHIP}"910C"'), cel(f'{CHIP}"910B4"')
+    box = fleet("box16")
+    assert levels("matches-a-device", claim(listed(other, same)), fleet=box) == [Level.WARNING]
+    assert levels("matches-a-device", claim(listed(other, other)), fleet=box) == [Level.ERROR, Level.ERROR]
+    full = claim(listed(other, {"count": 17}))
+    assert levels("satisfiable", full, fleet=box) == [Level.ERROR], "the alternative that is left has to fit"
+
+
+def test_a_constraint_on_one_alternative_leaves_the_others() -> None:
+    two = listed({"count": 2}, {"count": 2})
+    nowhere = {"matchAttribute": "npu.huawei.com/nowhere"}
+    box = fleet("box16")
+    assert levels("constraint-attribute", claim(two, constraints=[{**nowhere, "requests": ["l/a0"]}]), fleet=box) == [
+        Level.WARNING
+    ]
+    for requests in ({"requests": ["l"]}, {"requests": ["l/a0", "l/a1"]}, {}):
+        dead = claim(two, constraints=[{**nowhere, **requests}])
+        assert levels("constraint-attribute", dead, fleet=box) == [Level.ERROR], requests
+
+
+def slice_of(driver: str, where: dict[str, Any], *devices: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceSlice",
+        "metadata": {"name": driver},
+        "spec": {
+            "driver": driver,
+            "pool": {"name": driver, "generation": 1, "resourceSliceCount": 1},
+            "devices": list(devices) or [{"name": "d0"}],
+            **where,
+        },
+    }
+
+
+RACK = {"nodeSelector": {"nodeSelectorTerms": [{"matchExpressions": [{"key": "r", "operator": "Exists"}]}]}}
+
+
+@pytest.mark.parametrize(
+    ("slice_", "level"),
+    [
+        (slice_of("d.example", {"allNodes": True}), []),
+        (slice_of("d.example", {"perDeviceNodeSelection": True}, {"name": "d0", "nodeName": "n7"}), []),
+        (slice_of("d.example", {"perDeviceNodeSelection": True}, {"name": "d0", "allNodes": True}), []),
+        (slice_of("d.example", RACK), [Level.NOTE]),
+    ],
+    ids=["of all nodes", "of a node each", "each of all nodes", "of nodes with a label"],
+)
+def test_devices_without_node_objects_are_not_said_to_be_out_of_reach(slice_: Any, level: list[Level]) -> None:
+    """A dump of slices alone has no Nodes."""
+    made = device_class("k", 'device.driver == "d.example"')
+    assert levels("satisfiable", slice_, made, claim(one(device_class="k"))) == level
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n7", "labels": {"r": "1"}}}
+    assert levels("satisfiable", slice_, made, node, claim(one(device_class="k"))) == []
+    if not level:
+        assert levels("satisfiable", slice_, made, claim(one(device_class="k", count=2))) == [Level.ERROR]
+
+
+@pytest.mark.parametrize(
+    ("asks", "reason"),
+    [
+        (claim(one(allocationMode="All")), "allocationMode All"),
+        (claim(one(count=2), constraints=[{"distinctAttribute": "npu.huawei.com/numaNode"}]), "distinctAttribute"),
+        (claim(one(count=2, capacity={"requests": {"npu.huawei.com/memory": "1Gi"}})), "capacity"),
+        (claim(one(count=2, adminAccess=True)), "adminAccess"),
+    ],
+)
+def test_what_the_cost_rests_on_is_named_where_it_cannot_be_told(asks: dict[str, Any], reason: str) -> None:
+    asks["metadata"]["annotations"] = {"ringfence.dev/promise": "one NUMA node"}
+    asks["metadata"]["labels"] = {"ringfence.dev/server": "box16", "ringfence.dev/count": "2"}
+    subject = Subject(asks)
+    around = surround([subject], fleet("box16"))
+    for rule in ("worst-case", "keeps-promise"):
+        (note,) = judge(BY_ID[rule], subject, around).findings
+        assert (note.level, reason in note.says) == (Level.NOTE, True), note
+
+
+def test_a_constraint_on_a_request_binds_whichever_of_its_alternatives_is_taken() -> None:
+    promised = claim(
+        listed({"count": 4}, {"count": 2}),
+        constraints=[{"matchAttribute": "npu.huawei.com/topoHccsRingID", "requests": ["l"]}],
+    )
+    promised["metadata"]["annotations"] = {"ringfence.dev/promise": "one ring → one ring"}
+    assert levels("keeps-promise", promised, fleet=fleet("box16")) == []
+    del promised["spec"]["devices"]["constraints"]
+    assert levels("keeps-promise", promised, fleet=fleet("box16")) == [Level.ERROR]
+
+
+def test_a_class_without_a_known_device_is_said_not_to_be_known() -> None:
+    other = claim(one(device_class="k"))
+    made = device_class("k", 'device.driver == "gpu.example"')
+    assert levels("matches-a-device", other, made, fleet=fleet("box16")) == [Level.NOTE]
+
+
+def test_an_attribute_of_another_type_fails_the_pod_like_a_missing_one() -> None:
+    standard = 'device.attributes["resource.kubernetes.io"]'
+    asks = claim(one(device_class="k", cel=f'"numaNode" in {standard} && {standard}.numaNode < 1'))
+    number, text = (
+        slice_of(
+            "d.example", {"nodeName": "n"}, {"name": "d", "attributes": {"resource.kubernetes.io/numaNode": value}}
+        )
+        for value in ({"int": 0}, {"string": "0"})
+    )
+    assert levels("cel-existence", asks, device_class("k"), number) == []
+    assert levels("cel-existence", asks, device_class("k"), text) == [Level.ERROR]
+
+
+def test_a_container_names_a_request_and_never_an_alternative() -> None:
+    """The API server refuses a name with a slash there."""
+    pod = yaml.safe_load(NETWORK_POD)
+    asks = claim(listed({"count": 2}, {"count": 1}))
+    for request, level in (("l", []), ("l/a0", [Level.ERROR]), ("m", [Level.ERROR])):
+        pod["spec"]["containers"][0]["resources"] = {"claims": [{"name": "net", "request": request}]}
+        assert levels("pod-claims", pod, asks) == level, request

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -82,11 +84,15 @@ def test_what_is_no_object_is_passed_over() -> None:
         ("kind: [\n", "f:2: neither YAML nor JSON"),
         ("kind: Pod\nmetadata: {name: p}\n", "f:1: this Pod has no apiVersion"),
         ("apiVersion: v1\nkind: Pod\nx: !vault y\n", "neither YAML nor JSON"),
+        ("kind: Pod\nx: \x07\n", r"U\+0007 is not allowed"),
+        ("kind: Pod\nx: " + "[" * 5000, "nested deeper"),
+        ("[" * 100_000 + "]" * 100_000, "nested deeper"),
+        ("apiVersion: v1\nkind: Pod\nx: &x {more: *x}\n", "nested deeper"),
         ("a: &a [1,1,1,1,1,1,1,1,1]\n" + "".join(
             f"{chr(98 + i)}: &{chr(98 + i)} [{','.join([f'*{chr(97 + i)}'] * 9)}]\n" for i in range(8)
         ), "aliases"),
     ],
-    ids=["helm", "helm inside", "broken", "no apiVersion", "tag", "bomb"],
+    ids=["helm", "helm inside", "broken", "no apiVersion", "tag", "bell", "deep", "deep JSON", "in itself", "bomb"],
 )  # fmt: skip
 def test_what_cannot_be_read_is_one_clear_sentence(text: str, says: str) -> None:
     with pytest.raises(Unreadable, match=says):
@@ -113,6 +119,78 @@ def test_what_was_named_has_to_be_readable(tmp_path: Path) -> None:
         with pytest.raises(Unreadable, match=says):
             gather([str(word)], io.StringIO())
     assert gather(["-"], io.StringIO(CLAIM)).documents[0].source == "<stdin>"
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "cp1252"])
+def test_files_and_pipes_are_read_in_the_encodings_that_shells_write(tmp_path: Path, encoding: str) -> None:
+    """PowerShell writes UTF-16 with a mark. What is neither that nor UTF-8 is told, and is no traceback."""
+    data = CLAIM.replace("pair", "pair # \xe9").encode(encoding)
+    (tmp_path / "f.yaml").write_bytes(data)
+    for words, stdin in (([str(tmp_path / "f.yaml")], io.StringIO()), (["-"], io.TextIOWrapper(io.BytesIO(data)))):
+        if encoding in ("cp1252", "utf-16-le"):
+            with pytest.raises(Unreadable):
+                gather(words, stdin)
+        else:
+            assert [one.manifest["kind"] for one in gather(words, stdin).documents] == ["ResourceClaim"]
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("0000:01:00.0", "0000:01:00.0"),
+        ("1:30", "1:30"),
+        ("2026-01-01", "2026-01-01"),
+        ("=", "="),
+        ("1e3", 1000),
+        ("4.0", 4),
+        ("010", 8),
+        ("0x10", 16),
+        ("1_000", 1000),
+        ("-5", -5),
+        (".5", 0.5),
+        ("yes", True),
+        ("1.2.3", "1.2.3"),
+        ("0", 0),
+    ],
+)
+def test_scalars_are_what_kubectl_makes_of_them(text: str, value: object) -> None:
+    """Not what Python's YAML makes of them: a PCI address to it is a number to base 60, and = an error."""
+    (document,) = read(f"apiVersion: v1\nkind: A\nx: {text}\n", "f")
+    assert (document.manifest["x"], type(document.manifest["x"])) == (value, type(value))
+
+
+def test_a_key_that_stands_twice_is_told_with_both_lines() -> None:
+    text = CLAIM.replace("    - name: b\n", "    - name: b\n      name: c\n")
+    problem = one(text, "claim-shape")
+    line = text.splitlines().index("      name: c") + 1
+    assert (problem.line, problem.path) == (line, "spec.devices.requests[1].name")
+    assert f"first on line {line - 1}" in problem.says
+    listed = "apiVersion: v1\nkind: List\nitems:\n- " + text.replace("\n", "\n  ")
+    assert one(listed, "claim-shape").line == line + 3
+    merged = CLAIM.replace("exactly:\n", "exactly: &x\n", 1).replace(
+        "      exactly:\n        device", "      exactly:\n        <<: *x\n        device"
+    )
+    assert "<<" in merged
+    assert [found for found in problems(merged) if found.rule == "claim-shape"] == [], "a merged key may be overridden"
+
+
+def test_the_time_for_a_dump_grows_with_its_size_and_not_with_its_square() -> None:
+    """A list of ten thousand pods and claims is a cluster, not an attack."""
+    pod = "{name: p, containers: [{name: c, image: 'i:1'}], resourceClaims: [{name: n, resourceClaimName: c%d}]}"
+
+    def seconds(number: int) -> float:
+        items = "".join(
+            f"- {{apiVersion: v1, kind: Pod, metadata: {{name: p{n}}}, spec: {pod % n}}}\n" for n in range(number)
+        )
+        items += "".join(
+            f"- {{apiVersion: resource.k8s.io/v1, kind: ResourceClaim, metadata: {{name: c{n}}}, spec: {{}}}}\n"
+            for n in range(number)
+        )
+        before = time.process_time()
+        problems(f"apiVersion: v1\nkind: List\nitems:\n{items}")
+        return time.process_time() - before
+
+    assert seconds(1600) < 10 * seconds(400)
 
 
 def test_text_has_file_line_level_sentence_and_rule() -> None:
@@ -150,3 +228,20 @@ def test_sarif_has_what_its_schema_requires() -> None:
         assert place["physicalLocation"]["artifactLocation"]["uri"] == "f.yaml"
         assert place["physicalLocation"]["region"]["startLine"] >= 1
     json.dumps(data)
+
+
+@pytest.mark.parametrize(
+    ("source", "uri"),
+    [
+        ("a/b c.yaml", "a/b%20c.yaml"),
+        (str(Path.cwd() / "a" / "b.yaml"), "a/b.yaml"),
+        ("/elsewhere/b.yaml", "file:///elsewhere/b.yaml"),
+        ("<stdin>", "%3Cstdin%3E"),
+        ("./a.yaml", "a.yaml"),
+    ],
+)
+def test_code_scanning_finds_the_file_in_the_repository(source: str, uri: str) -> None:
+    """A path from the root is no URI, and no file of a repository."""
+    (found,) = [replace(problem, source=source) for problem in problems(CLAIM) if problem.rule == "request-names"]
+    (result,) = reports.sarif([found], RULES, Environment.PROD, "0")["runs"][0]["results"]
+    assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == uri

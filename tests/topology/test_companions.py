@@ -107,3 +107,12 @@ def test_a_device_stands_once_in_pci_txt() -> None:
 def test_assumptions_are_a_closed_set(text: str, says: str) -> None:
     with pytest.raises(TopologyError, match=says):
         read_assumptions(text)
+
+
+@pytest.mark.parametrize("before", ["\ufeff", "\x1b]0;root@node\x07\x1b[?2004l", "\x1b[1m"])
+def test_companions_are_read_through_what_terminals_and_editors_add(before: str) -> None:
+    assert read_info(before + A3.replace("Ascend910", "\x1b[32mAscend910\x1b[0m").replace("\n", "\r\n")) == read_info(
+        A3
+    )
+    place = "0000:c1:00.0 pci0000:c0 6\r\n"
+    assert read_pci(before + place) == read_pci(place)

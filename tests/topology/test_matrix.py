@@ -102,6 +102,21 @@ def test_colour_codes_are_no_part_of_a_word() -> None:
     assert read_matrix(GOOD.replace("HCCS", "\x1b[32mHCCS\x1b[0m")).cells == read_matrix(GOOD).cells
 
 
+@pytest.mark.parametrize(
+    "code", ["\x1b[?2004h", "\x1b]0;root@node\x07", "\x1b(B", "\x1b[1;32m", "\x1b]2;a\x1b\\", "\x1b="]
+)
+@pytest.mark.parametrize("place", ["NPU0", "HCCS", "CPU"])
+def test_what_a_recorded_terminal_adds_is_no_part_of_a_word(code: str, place: str) -> None:
+    """As `script` keeps it: a title before the header, the marks of bracketed paste, another charset."""
+    assert read_matrix(GOOD.replace(place, f"{code}{place}")).cells == read_matrix(GOOD).cells
+
+
+def test_a_line_that_a_terminal_broke_is_told_as_such() -> None:
+    broken = "\n".join(part for line in GOOD.splitlines() for part in (line[:80], line[80:]))
+    error = refusal(broken)
+    assert (error.line, "terminal" in str(error)) == (2, True)
+
+
 def test_an_empty_affinity_column_is_unknown_and_told() -> None:
     matrix = read_matrix(text(mesh, affinity=lambda id: ""))
     assert set(matrix.affinity) == {None}

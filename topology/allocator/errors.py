@@ -16,9 +16,9 @@ class Unmodelled(TopologyError):  # noqa: N818 - it is no fault of the input: it
 class Malformed(TopologyError):  # noqa: N818 - as Unmodelled
     """An object that the API server would not have taken: `path` says where."""
 
-    def __init__(self, path: str, reason: str) -> None:
+    def __init__(self, path: str, reason: str, remedy: str = "Write it as resource.k8s.io/v1 has it.") -> None:
         self.path = path
-        super().__init__(f"{path}: {reason}.", remedy="Write it as resource.k8s.io/v1 has it.")
+        super().__init__(f"{path}: {reason}.", remedy=remedy)
 
 
 class SchedulerError(Exception):

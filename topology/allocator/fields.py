@@ -29,6 +29,7 @@ def name_of(thing: Plain) -> str:
 
 
 def _get(thing: Plain, key: str, at: str, default: _T | None, is_right: Callable[[Any], bool], what: str) -> Any:
+    must_be_mapping(thing, at)
     value = thing.get(key)
     if value is None:
         if default is None:
@@ -57,7 +58,6 @@ def flag(thing: Plain, key: str, at: str) -> bool:
 
 def mapping(thing: Any, key: str, at: str, default: Plain | None = None) -> Plain:
     """An object."""
-    must_be_mapping(thing, at)
     found: Plain = _get(thing, key, at, default, lambda value: isinstance(value, Mapping), "an object")
     return found
 
@@ -69,9 +69,17 @@ def strings(thing: Plain, key: str, at: str) -> Mapping[str, str]:
 
 def listed(thing: Plain, key: str, at: str) -> list[Any]:
     """A list; an empty one where it is missing."""
-    must_be_mapping(thing, at)
     found: list[Any] = _get(thing, key, at, [], lambda value: isinstance(value, list), "a list")
     return found
+
+
+def texts(thing: Plain, key: str, at: str) -> tuple[str, ...]:
+    """A list of strings; an empty one where it is missing."""
+    found = listed(thing, key, at)
+    for one in found:
+        if not isinstance(one, str):
+            raise Malformed(at, f"an entry of {key} is {kind_of(one)}, not text")
+    return tuple(found)
 
 
 def must_be_mapping(thing: Any, at: str) -> None:

@@ -56,7 +56,7 @@ def read_world(objects: Iterable[Plain]) -> World:
     ):
         twice = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
         if twice:
-            raise Malformed(f"{what} {twice[0]}", "it is there twice")
+            raise Malformed(f"{what} {twice[0]}", "it is there twice", "Leave one out.")
     return World(tuple(slices), tuple(classes), tuple(claims), tuple(nodes))
 
 
@@ -160,9 +160,7 @@ def _constraint(thing: Any, at: str) -> Constraint:
     if (match is None) == (distinct is None):
         raise Malformed(at, "it must have exactly one of matchAttribute, distinctAttribute")
     key = "matchAttribute" if match is not None else "distinctAttribute"
-    return Constraint(
-        frozenset(fields.listed(thing, "requests", at)), fields.text(thing, key, at), distinct is not None
-    )
+    return Constraint(frozenset(fields.texts(thing, "requests", at)), fields.text(thing, key, at), distinct is not None)
 
 
 def _taken(status: Plain, at: str) -> tuple[Taken, ...] | None:
@@ -194,6 +192,6 @@ def _selectors(thing: Plain, at: str) -> tuple[str, ...]:
     for selector in fields.listed(thing, "selectors", at):
         fields.must_be_mapping(selector, at)
         if set(selector) != {"cel"}:
-            raise Unmodelled(f"a selector of {', '.join(sorted(selector)) or 'nothing'}")
+            raise Unmodelled(f"a selector of {', '.join(sorted(map(str, selector))) or 'nothing'}")
         expressions.append(fields.text(fields.mapping(selector, "cel", at), "expression", at))
     return tuple(expressions)

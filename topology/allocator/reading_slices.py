@@ -141,7 +141,7 @@ def read_node_selector(thing: Plain, at: str) -> NodeSelector | None:
                 Requirement(
                     fields.text(one, "key", at),
                     fields.text(one, "operator", at),
-                    tuple(fields.listed(one, "values", at)),
+                    fields.texts(one, "values", at),
                 )
                 for one in fields.listed(term, key, at)
             )

@@ -103,7 +103,7 @@ def subject(situation: Situation, name: str) -> Subject:
     """The claim `[NS/]NAME` or the pod `pod/[NS/]NAME`. NotThere where that names none or several."""
     kind, slash, rest = name.partition("/")
     if slash and kind in ("pod", "pods", "po"):
-        return _pod(situation, _find("Pod", rest, situation.pods, "--pods"))
+        return _pod(situation, _find("Pod", rest, situation.pods, "--claims"))
     if slash and kind in ("claim", "resourceclaim", "resourceclaims") and name not in situation.claims:
         name = rest
     key = _find("ResourceClaim", name, situation.claims, "--claims")
@@ -249,11 +249,20 @@ def _remedy(option: str) -> str:
 
 
 def _named(world: World) -> tuple[Node, ...]:
-    """The nodes that slices name. Their labels are not known, so nothing may ask for them."""
+    """The nodes that slices name; for devices of all nodes any one will do.
+
+    Their labels are not known, so nothing may ask for them.
+    """
     scopes: list[Slice | Device] = [*world.slices, *(device for slice in world.slices for device in slice.devices)]
     if any(one.node_selector is not None for one in scopes):
-        raise Malformed("these objects", "slices select nodes by their labels, and there is no Node")
+        raise Malformed(
+            "these objects",
+            "slices select nodes by their labels, and there is no Node",
+            "Add what `kubectl get nodes -o yaml` prints (--nodes).",
+        )
     named = {one.node_name for one in scopes} - {""}
+    if not named and any(one.all_nodes for one in scopes):
+        named = {"any node"}
     return tuple(Node(name) for name in sorted(named))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from policy.rules.context import Context
-from policy.rules.find import claim_spec, covered
+from policy.rules.find import asked, claim_spec, covered
 from policy.rules.model import Example, Finding, Group, Level, Rule, Subject
 from policy.rules.reach import Spot, reach
 from policy.rules.speak import close, listed
@@ -34,12 +34,27 @@ def _published(subject: Subject, context: Context) -> Iterator[Finding]:
             elif is_lacking(spots, attribute):
                 names = sorted({slice.driver for slice, _ in spots})
                 known = sorted({_full(name, slice.driver) for slice, device in spots for name in device.attributes})
+                way_out = _leaves_another(constraint, devices)
                 yield Finding(
                     view.path,
                     f"No device that these requests could take has {attribute}, and a constraint refuses every device "
-                    f"without its attribute: the claim can never be satisfied by {listed(names)}.",
+                    "without its attribute: "
+                    + (
+                        f"the alternatives that it names are never taken from {listed(names)}."
+                        if way_out
+                        else f"the claim can never be satisfied by {listed(names)}."
+                    ),
                     _instead(attribute, known),
+                    Level.WARNING if way_out else None,
                 )
+
+
+def _leaves_another(constraint: View, devices: View) -> bool:
+    """Whether each request that it binds has an alternative that it does not bind."""
+    bound = {one.name for one in covered(constraint, devices)}
+    touched = {one.request for one in covered(constraint, devices)}
+    free = {one.request for one in asked(devices) if one.name not in bound}
+    return touched <= free
 
 
 def is_lacking(spots: list[Spot], attribute: str) -> bool:
@@ -52,7 +67,7 @@ def lacks_all(devices: View, context: Context) -> bool:
     return any(
         is_lacking(spots, attribute)
         for constraint in devices.at("constraints").items()
-        if (spots := _spots(constraint, devices, context))
+        if not _leaves_another(constraint, devices) and (spots := _spots(constraint, devices, context))
         for _, attribute in _attributes(constraint)
     )
 

@@ -196,17 +196,35 @@ def _existence(subject: Subject, context: Context) -> Iterator[Finding]:
         sure: set[str] = set()
         for failure in failures:
             slice, device = failure.spot
-            if failure.expression in own and slice.driver in named:
+            # One that fails on any driver's devices is told by cel-driver-guard.
+            if failure.expression in own and (slice.driver in named or not _fails_anywhere(failure.expression)):
                 sure.add(failure.expression)
+                lacking = "NOT_FOUND" in failure.why
+                because = (
+                    f"lacks what it reads ({_missing(failure.why)})"
+                    if lacking
+                    else "has it of another type"
+                    if "overload" in failure.why
+                    else f"is one that it cannot be evaluated on ({shortened(failure.why)})"
+                )
                 yield Finding(
                     views[own.index(failure.expression)].path,
-                    f"The expression fails on device {device.name} of {slice.pool}, which lacks what it reads "
-                    f"({_missing(failure.why)}), and that fails the pod on every node.",
+                    f"The expression fails on device {device.name} of {slice.pool}, which {because}, and that fails "
+                    "the pod on every node.",
                     'Ask first whether it is there: "name" in device.attributes["domain"] && …, or read it as '
-                    'device.attributes["domain"].?name.orValue(…).',
+                    'device.attributes["domain"].?name.orValue(…).'
+                    if lacking
+                    else f"Compare it as what the device has: {_published(device.attributes)}.",
                 )
         unseen = [driver for driver in named if driver not in context.fleet.drivers]
         yield from _unseen(of_class, own, views, unseen)
+
+
+def _fails_anywhere(expression: str) -> bool:
+    try:
+        return fails((expression,), _FOREIGN) is not None
+    except Unmodelled:
+        return False
 
 
 def _unseen(
@@ -261,6 +279,11 @@ def nothing_matches(one: Asked, context: Context) -> bool:
     return found is not None and not found.unmodelled and bool(found.of_class) and not found.devices
 
 
+def is_dead(one: Asked, devices: View, context: Context) -> bool:
+    """Whether nothing matches the request, nor any other of its alternatives: one of those is enough."""
+    return all(nothing_matches(other, context) for other in asked(devices) if other.request == one.request)
+
+
 def _matches(subject: Subject, context: Context) -> Iterator[Finding]:
     devices = claim_spec(subject)
     for one in asked(devices) if devices is not None else ():
@@ -274,14 +297,24 @@ def _matches(subject: Subject, context: Context) -> Iterator[Finding]:
                 "Ask a cluster.",
                 Level.NOTE,
             )
-        elif nothing_matches(one, context) and not found.failures:
+        elif not found.of_class and not found.failures:
+            yield Finding(
+                one.at.at("deviceClassName").path,
+                f"DeviceClass {one.at.at('deviceClassName').text()} lets in none of the devices that are known here; "
+                "whether it can be satisfied is not known.",
+                "Add the ResourceSlices of its driver.",
+                Level.NOTE,
+            )
+        elif devices is not None and nothing_matches(one, context) and not found.failures:
+            dead = is_dead(one, devices, context)
             yield Finding(
                 one.at.at("selectors").path,
                 f"Request {one.name} matches no device: DeviceClass {one.at.at('deviceClassName').text()} has "
                 f"{len(found.of_class)} on {listed(sorted({slice.pool for slice, _ in found.of_class}))}, and the "
                 "selectors "
-                f"let in none of them.",
+                f"let in none of them{'' if dead else '; another alternative is always taken in its place'}.",
                 f"Compare it with what the driver publishes: {_published(found.of_class[0][1].attributes)}.",
+                None if dead else Level.WARNING,
             )
 
 

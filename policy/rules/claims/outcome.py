@@ -7,14 +7,14 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from policy.rules.claims.attributes import lacks_all
-from policy.rules.claims.cel import nothing_matches
+from policy.rules.claims.cel import is_dead
 from policy.rules.claims.shape import MOST, how_many
 from policy.rules.context import Context
 from policy.rules.find import asked, claim_spec
 from policy.rules.model import Example, Finding, Group, Level, Rule, Subject
 from policy.rules.reach import reach
 from policy.rules.speak import listed, shortened
-from policy.rules.words import LABEL, Untold, cost, first_breach, promises_of, servers_for, spec_of, twin
+from policy.rules.words import LABEL, Untold, asks_for_all, cost, first_breach, promises_of, servers_for, spec_of, twin
 from topology.allocator import NEWEST, VERSIONS, Allocated, Fatal, Malformed, TooLong, Unmodelled, World, allocate
 from topology.allocator.objects import DeviceClass
 from topology.allocator.reading import read_claim
@@ -37,7 +37,7 @@ def _satisfiable(subject: Subject, context: Context) -> Iterator[Finding]:
         return
     if how_many(devices)[0] > MOST or lacks_all(devices, context):
         return
-    if any(nothing_matches(one, context) for one in asked(devices)):
+    if any(is_dead(one, devices, context) for one in asked(devices)):
         return
     spec = spec_of(subject)
     if spec is None:
@@ -56,7 +56,15 @@ def _satisfiable(subject: Subject, context: Context) -> Iterator[Finding]:
         return
     except Malformed:
         return
-    if why:
+    if why and context.fleet.unplaced:
+        yield Finding(
+            devices.path,
+            "Whether it can be satisfied is not known from here: slices select nodes by their labels, and there is no "
+            "Node.",
+            "Add what `kubectl get nodes -o yaml` prints.",
+            Level.NOTE,
+        )
+    elif why:
         yield Finding(
             devices.at("requests").path,
             f"The claim cannot be satisfied on {listed(nodes)}, though nothing there were in use: {why}.",
@@ -79,7 +87,7 @@ def _why_not(spec: Mapping[str, Any], context: Context) -> str:
         if isinstance(outcome, Fatal) or not why:
             why = outcome.why
     return re.sub(r"claim default/claim(, )?|no devices of node \S+ satisfy the claim", "", why).strip(" :,") or (
-        "no set of their devices meets its constraints"
+        f"no set of devices of one node meets all its requests{' and constraints' if claim.constraints else ''}"
     )
 
 
@@ -123,6 +131,14 @@ def _promise(subject: Subject, context: Context) -> Iterator[Finding]:
         where = said.path  # type: ignore[assignment]
         try:
             promises = promises_of(text, spec)
+        except Untold as why:
+            yield Finding(
+                where,
+                f"Whether the promise is kept is not known from here: {why}.",
+                "Write ExactCount and the count.",
+                Level.NOTE,
+            )
+            return
         except (ValueError, KeyError) as error:
             yield Finding(
                 where, f"The promise cannot be read: {error}.", "Write it as `ringfence claims compile` does."
@@ -144,7 +160,7 @@ def _counted(subject: Subject, spec: Mapping[str, Any]) -> Iterator[Finding]:
     wanted = (
         label if label is not None else name[1] if name is not None and f"{LABEL}/server" in _labels(subject) else None
     )
-    if wanted is None or not wanted.isdigit():
+    if wanted is None or not wanted.isdigit() or asks_for_all(spec):
         return
     counts = {
         sum(one.get("count", 0) for one in combination) for combination in _combinations(spec["devices"]["requests"])

@@ -120,13 +120,14 @@ def _source(entry: View, subject: Subject, context: Context) -> Iterator[Finding
     if name is None:
         return
     place = context.namespace_of(subject)
-    there = [one for one in context.of(kind) if context.namespace_of(one) == place and one.name]
-    if any(one.name == name for one in there) or name in context.fleet.templates:
+    homes = context.named(kind, name)
+    if place in homes or name in context.fleet.templates:
         return
     if not context.all_placed(kind) or not subject.is_placed():
         return
-    elsewhere = sorted({context.namespace_of(one) for one in context.of(kind) if one.name == name})
-    meant = close(name, sorted({one.name for one in there} | set(context.fleet.templates)))
+    elsewhere = sorted(homes)
+    there = {one.name for one in context.of(kind) if one.name and context.namespace_of(one) == place}
+    meant = close(name, sorted(there | set(context.fleet.templates))) if not elsewhere else None
     if elsewhere:
         yield Finding(
             view.path,
@@ -152,9 +153,9 @@ def _claimed(name: str, spec: View, subject: Subject, context: Context) -> Subje
             continue
         for kind, key in ((TEMPLATE, "resourceClaimTemplateName"), (CLAIM, "resourceClaimName")):
             wanted = entry.at(key).text()
-            for one in context.of(kind) if wanted else ():
-                if one.name == wanted and context.namespace_of(one) == context.namespace_of(subject):
-                    return one
+            found = context.named(kind, wanted).get(context.namespace_of(subject)) if wanted else None
+            if found is not None:
+                return found
     return None
 
 
@@ -165,8 +166,15 @@ def _request(claim: View, name: str, spec: View, subject: Subject, context: Cont
     if not wanted or devices is None or source is None or devices.plain() is None:
         return
     known = [text for one in devices.at("requests").items() if (text := one.at("name").text()) is not None]
-    # Which alternative is taken, the container cannot know, but it may be named.
-    if wanted not in known and wanted not in {one.name for one in asked(devices)}:
+    request, slash, _ = wanted.partition("/")
+    if slash and request in known:
+        # The API server takes a name without a slash (validateResourceClaimNames), and drivers report the request's.
+        yield Finding(
+            claim.at("request").path,
+            f"{wanted} names an alternative; a container names a request, and gets whichever alternative is taken.",
+            f"Write {request}.",
+        )
+    elif wanted not in known:
         yield Finding(
             claim.at("request").path,
             f"{source.kind} {source.name} has no request {wanted}.",

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 
+from policy.rules.claims.schema import ASKED, SHAPES, misplaced
 from policy.rules.context import Context
-from policy.rules.find import CLAIM, CLASS, GROUP, SLICE, TEMPLATE, asked, claim_spec, selectors
+from policy.rules.find import CLAIM, CLASS, GROUP, SLICE, TEMPLATE, asked, claim_spec, is_v1, selectors
 from policy.rules.model import Example, Finding, Group, Level, Rule, Subject
-from policy.rules.speak import close, listed
+from policy.rules.speak import listed
 from policy.rules.view import View
 
 _KINDS = (CLAIM, TEMPLATE, CLASS, SLICE, "DeviceTaintRule")
@@ -68,36 +69,22 @@ spec:
 """),
 )
 
-_DEVICES = ("requests", "constraints", "config")
-_REQUEST = ("name", "exactly", "firstAvailable")
-_ASKED = (
-    "deviceClassName",
-    "selectors",
-    "allocationMode",
-    "count",
-    "adminAccess",
-    "tolerations",
-    "capacity",
-    "derivedAttributes",
-)
-_CONSTRAINT = ("requests", "matchAttribute", "distinctAttribute")
-
 
 def _shape(subject: Subject, context: Context) -> Iterator[Finding]:
     del context
+    if is_v1(subject, *SHAPES):
+        yield from misplaced(subject.view, SHAPES[subject.kind], subject.kind)
     devices = claim_spec(subject)
     if devices is None:
         return
-    yield from _unknown_fields(devices, _DEVICES)
     for request in devices.at("requests").items():
-        yield from _unknown_fields(request, _REQUEST)
         alternatives, exactly = request.at("firstAvailable"), request.at("exactly")
         if not (alternatives.known() and exactly.known()):
             continue
         if not alternatives.absent and not exactly.absent:
             yield Finding(request.path, "The request has both exactly and firstAvailable.", "Write one of them.")
         elif alternatives.absent and exactly.absent and isinstance(request.value, Mapping):
-            flat = [key for key, _ in request.entries() if key in _ASKED]
+            flat = [key for key, _ in request.entries() if key in ASKED]
             why = f" {listed(flat)} stood beside the name in v1beta1." if flat else ""
             yield Finding(
                 request.path,
@@ -105,8 +92,6 @@ def _shape(subject: Subject, context: Context) -> Iterator[Finding]:
                 "Write its fields below exactly:.",
             )
     for one in asked(devices):
-        known = ("name", *_ASKED) if one.alternative else _ASKED
-        yield from _unknown_fields(one.at, known)
         yield from _mode(one.at)
         if one.at.at("deviceClassName").absent:
             yield Finding(
@@ -119,19 +104,7 @@ def _shape(subject: Subject, context: Context) -> Iterator[Finding]:
                 "Ask for admin access with exactly.",
             )
     for constraint in devices.at("constraints").items():
-        yield from _unknown_fields(constraint, _CONSTRAINT)
         yield from _attribute_of(constraint)
-
-
-def _unknown_fields(view: View, known: tuple[str, ...]) -> Iterator[Finding]:
-    for key, inner in view.entries():
-        if key not in known and inner.value is not None:
-            meant = close(key, known)
-            yield Finding(
-                inner.path,
-                f"There is no field {key} here; kubectl refuses it, and Pulumi drops it without a word.",
-                f"Did you mean {meant}?" if meant else f"Write one of {', '.join(known)}.",
-            )
 
 
 def _mode(request: View) -> Iterator[Finding]:

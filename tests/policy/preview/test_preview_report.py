@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from policy.preview.evidence import Evidence
+from policy.preview.markdown import code, plain, table
 from policy.preview.reading import read_preview
 from policy.preview.report import LIMIT, MARKER, render, section
 from tests.policy.preview.previews import digest, events, named, step
 from tests.policy.preview.recording import GOLDEN, RECORDED
-from tests.policy.preview.reports import POD, ROLLED, UPDATE, T, report
+from tests.policy.preview.reports import POD, ROLLED, UPDATE, T, report, run
 from tests.topology.wirings import shipped
 from topology.claims import compile_templates, wiring_hash
 from topology.profiles import OPENFUYAO
@@ -165,3 +167,37 @@ def test_the_docs_show_the_report_as_it_looks() -> None:
         path.write_text(wanted)
         docs = wanted
     assert docs == wanted
+
+
+CELL = re.compile(r"(?:\\.|[^|\\])*")
+
+
+@pytest.mark.parametrize("text", ["a || b", "a", r"matches('a\|b')", r"x\\|y", "`|`", "|", "\\"])
+def test_a_pipe_stays_in_its_cell_and_is_shown_as_it_is_elsewhere(text: str) -> None:
+    """In code a backslash is shown, but in a table GitHub takes it from before a pipe (cmark-gfm, table_cell)."""
+    assert text in code(text)
+    last = table(["one", "two"], [[code(text), plain(text)]]).splitlines()[-1]
+    assert len([cell for cell in CELL.findall(last[2:-2]) if cell.strip()]) == 2, last
+
+
+def test_an_expression_in_a_list_is_shown_as_it_was_written() -> None:
+    selector: dict[str, Any] = {"selectors": [{"cel": {"expression": "a || b"}}]}
+    old = {**named("c", ""), "spec": {"selectors": [{"cel": {"expression": "a"}}]}}
+    text = report(digest(step("update", "DeviceClass", old, {**named("c", ""), "spec": selector})))
+    assert "`a || b`" in text
+
+
+def test_a_kind_is_words_of_others_too() -> None:
+    """A type token is what a program makes of it."""
+    odd = step("create", "Widget", None, named("w", "n"))
+    odd["urn"] = odd["urn"].replace("Widget", "<script>@team|x")
+    text = report(digest(odd))
+    assert "script" in text
+    for markup in ("<script>", "@team"):
+        assert markup not in text
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_a_preview_is_read_as_powershell_keeps_it(tmp_path: Path, encoding: str) -> None:
+    (tmp_path / "p.json").write_text(digest(step("create", "Widget", None, named("w", "n"))), encoding=encoding)
+    assert "1 to add" in run(f"s={tmp_path / 'p.json'}").stdout
