@@ -98,6 +98,16 @@ def _env(value: dict[str, str]) -> dict[str, str]:
     return value
 
 
+def _no_bare_value(value: Any) -> Any:
+    if value is not None and not isinstance(value, dict):
+        # Not quoted: it may be what guests are to be given in secret.
+        raise refused(
+            "is no mapping, and what it is is not repeated in case it is secret.",
+            "Write <key>: {secret: NAME}, or text or imagePolicy instead of secret.",
+        )
+    return value
+
+
 Host = Annotated[str, AfterValidator(_host)]
 SecretResource = Annotated[str, AfterValidator(_secret_resource)]
 DataKey = Annotated[str, AfterValidator(_data_key)]
@@ -177,6 +187,11 @@ class Resource(Section):
     )
     text: Text | None = Field(default=None, description="the value itself, where it is for everyone to know")
     image_policy: ImagePolicy | None = Field(default=None, description="a security policy for images, written for you")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _mapping(cls, value: Any) -> Any:
+        return _no_bare_value(value)
 
     @model_validator(mode="after")
     def _one(self) -> Resource:
@@ -271,7 +286,7 @@ class KbsSettings(Section):
     virtcca_certificates: VirtccaCertificates | None = Field(
         default=None, description="Huawei's device certificates: family, root, sub"
     )
-    resources: dict[SecretResource, dict[DataKey, Resource]] = Field(
+    resources: dict[SecretResource, Annotated[dict[DataKey, Resource], BeforeValidator(_no_bare_value)]] = Field(
         default_factory=dict, description="what guests may ask for: name of a Secret → key → value"
     )
     env: Annotated[dict[str, str], AfterValidator(_env)] = Field(

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from pulumi.runtime.config import CONFIG, is_config_secret
-from pydantic import AfterValidator
+from pydantic import BeforeValidator
 
 from settings.errors import Problem
 from settings.section import refused
@@ -35,16 +35,17 @@ class Secret:
     __str__ = __repr__
 
 
-def _name(value: str) -> str:
-    if not _NAME.fullmatch(value):
+def _name(value: Any) -> str:
+    if not isinstance(value, str) or not _NAME.fullmatch(value):
+        # Not quoted: who writes something else here has most likely written the secret itself.
         raise refused(
-            f"{value!r} cannot be the name of a secret.",
-            "Use up to 63 lower-case letters, digits and dashes, with a letter or digit at both ends.",
+            "what is written there cannot be the name of a secret, and is not repeated in case it is one.",
+            "Write a name of up to 63 lower-case letters, digits and dashes; its value belongs under secrets:.",
         )
     return value
 
 
-SecretName = Annotated[str, AfterValidator(_name)]
+SecretName = Annotated[str, BeforeValidator(_name)]
 """The name of a value under `secrets:` in the stack file."""
 
 
