@@ -5,6 +5,7 @@ Values that are secret are under `secrets:` (see settings.secrets); here are the
 
 from __future__ import annotations
 
+import ipaddress
 import re
 from typing import Annotated, Any, Literal
 
@@ -52,11 +53,21 @@ def _data_key(value: str) -> str:
 
 
 def _host(value: str) -> str:
-    if len(value) > 253 or not _HOST.fullmatch(value):
+    numeric = re.fullmatch(r"[0-9.]+", value) is not None
+    longest = max(len(label) for label in value.split("."))
+    if len(value) > 253 or longest > 63 or not _HOST.fullmatch(value) or (numeric and not _is_ipv4(value)):
         raise refused(
             f"{value!r} is no host name and no IPv4 address.", "Write it without scheme, port and path, in lower case."
         )
     return value
+
+
+def _is_ipv4(value: str) -> bool:
+    try:
+        ipaddress.IPv4Address(value)
+    except ValueError:
+        return False
+    return True
 
 
 def _claim(value: str) -> str:
@@ -88,6 +99,21 @@ def _uri(value: str) -> str:
             f"{value!r} is in the repository {found[1]}, and the operator fills only default.",
             f"Write kbs:///default/{found[2]}/{found[3]}.",
         )
+    return value
+
+
+def _known_to_all(value: str) -> str:
+    if re.search(r"-----BEGIN [A-Z ]*PRIVATE KEY-----", value):
+        raise refused(
+            "is a private key, and lies in the stack file in clear, for everyone who can read the repository.",
+            "Take it for known, make a new one, and give that as a secret: write secret and its name instead of text.",
+        )
+    return value
+
+
+def _someone(value: dict[str, str]) -> dict[str, str]:
+    if not value:
+        raise refused("names nobody, so no image could run.", "Name a registry or repository and its cosign key.")
     return value
 
 
@@ -172,7 +198,7 @@ class Insecure(Section):
 class ImagePolicy(Section):
     """Who must have signed an image that a guest runs; whatever is not named is refused."""
 
-    signed_by: dict[Text, KbsUri] = Field(
+    signed_by: Annotated[dict[Text, KbsUri], AfterValidator(_someone)] = Field(
         description="registry or repository → kbs:///default/<Secret>/<key> of the cosign public key"
     )
 
@@ -185,7 +211,9 @@ class Resource(Section):
         default="text",
         description="how the secret is written: text, base64, or imageKey for the base64 of an image's 32-byte key",
     )
-    text: Text | None = Field(default=None, description="the value itself, where it is for everyone to know")
+    text: Annotated[Text, AfterValidator(_known_to_all)] | None = Field(
+        default=None, description="the value itself, where it is for everyone to know"
+    )
     image_policy: ImagePolicy | None = Field(default=None, description="a security policy for images, written for you")
 
     @model_validator(mode="before")

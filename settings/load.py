@@ -17,7 +17,7 @@ from settings import secrets
 from settings.checks import judge
 from settings.errors import Problem, SettingsError
 from settings.explain import problems
-from settings.kbs_secrets import judge_secrets
+from settings.kbs_secrets import judge_secrets, remedies
 from settings.secrets import Secret
 from settings.stack import PROJECT, Stack
 
@@ -43,7 +43,8 @@ def secrets_of(stack: Stack) -> Mapping[str, Secret]:
     fence = stack.fence
     if fence is None:
         return {}
-    found, wrong = secrets.load(fence.secret_names)
+    made = remedies(fence.kbs, pulumi.get_stack()) if fence.kbs is not None else {}
+    found, wrong = secrets.load(fence.secret_names, made)
     if not wrong and fence.kbs is not None:
         wrong = judge_secrets(fence.kbs, found, datetime.now(UTC))
     if wrong:

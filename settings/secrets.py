@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Annotated, Any
 
 from pulumi.runtime.config import CONFIG, is_config_secret
@@ -59,11 +60,16 @@ def remedy_for(name: str) -> str:
     return f"Give it on standard input: `pulumi config set --secret {key_of(name)} < FILE`."
 
 
-def load(names: Iterable[str]) -> tuple[Mapping[str, Secret], Sequence[Problem]]:
-    """From the configuration of the program that runs: those that are there, and a problem for each other one."""
+def load(
+    names: Iterable[str], remedies: Mapping[str, str] = MappingProxyType({})
+) -> tuple[Mapping[str, Secret], Sequence[Problem]]:
+    """From the configuration of the program that runs: those that are there, and a problem for each other one.
+
+    remedies: name → how it gets there, for those that are not given by hand.
+    """
     given = CONFIG.get()
     asked = list(names)
-    return _pick(asked, {name: (given.get(key_of(name)), is_config_secret(key_of(name))) for name in asked})
+    return _pick(asked, {name: (given.get(key_of(name)), is_config_secret(key_of(name))) for name in asked}, remedies)
 
 
 def names_in(config: Mapping[str, Any], names: Iterable[str]) -> Sequence[Problem]:
@@ -78,17 +84,18 @@ def names_in(config: Mapping[str, Any], names: Iterable[str]) -> Sequence[Proble
 
 
 def _pick(
-    names: Iterable[str], given: Mapping[str, tuple[Any, bool]]
+    names: Iterable[str], given: Mapping[str, tuple[Any, bool]], remedies: Mapping[str, str] = MappingProxyType({})
 ) -> tuple[Mapping[str, Secret], Sequence[Problem]]:
     found: dict[str, Secret] = {}
     problems: list[Problem] = []
     for name in dict.fromkeys(names):
         value, encrypted = given.get(name, (None, False))
         if value is None:
-            problems.append(Problem(key_of(name), "is missing.", remedy_for(name)))
+            problems.append(Problem(key_of(name), "is missing.", remedies.get(name) or remedy_for(name)))
         elif not encrypted:
             reason = "lies in the stack file in clear, for everyone who can read the repository."
-            problems.append(Problem(key_of(name), reason, f"Take it for known, make a new one. {remedy_for(name)}"))
+            remedy = remedies.get(name) or remedy_for(name)
+            problems.append(Problem(key_of(name), reason, f"Take it for known, make a new one. {remedy}"))
         else:
             found[name] = Secret(name, str(value))
     return found, problems
