@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Literal
@@ -17,6 +19,8 @@ from components.trustee import keys as made
 from sandbox import places, toolchain
 from sandbox.errors import SandboxError
 from sandbox.report import ConsoleReport
+from settings.kbs import is_host
+from settings.kbs_secrets import is_address
 from settings.secrets import key_of
 
 app = typer.Typer(no_args_is_help=True, help="Confidential containers: keys of the key broker, and more.")
@@ -45,12 +49,14 @@ def keys(
     project: Annotated[Path, typer.Option(help="The folder of Pulumi.yaml.")] = places.CHECKOUT,
 ) -> None:
     """Make the keys and certificates of a key broker and keep them in a stack's file as secrets. None is printed."""
+    # Before anything is kept: what then could not be ended would have to be rotated.
+    _judge(host, namespace, ca_out, project)
     config = StackConfig(_pulumi(), project, stack)
     try:
         names = _store(config, host, broker, namespace, rotate=rotate, rotate_ca=rotate_ca)
         ca_out.write_text(config.get(key_of(made.CA_CERTIFICATE)) + "\n", encoding="utf-8")
     except ConfigError as error:
-        fail(f"{error}. Nothing is printed of what was made; run the same with --rotate once it is put right.")
+        fail(f"{error}. {error.remedy}")
     except OSError as error:
         fail(f"{ca_out} cannot be written: {error.strerror}. Name another with --ca-out, and add --rotate.", MISUSED)
     for name in names:
@@ -60,9 +66,21 @@ def keys(
     err.print(f"For kbs-client: pulumi config get {key_of(made.ADMIN_PRIVATE)} --stack {stack} > FILE", markup=False)
 
 
+def _judge(hosts: Sequence[str], namespace: str, ca_out: Path, project: Path) -> None:
+    for host in hosts:
+        if not is_host(host) and not is_address(host):
+            fail(f"--host {host!r} is no host name and no address. Write it without scheme, port and path.", MISUSED)
+    if not is_host(namespace) or "." in namespace:
+        fail(f"--namespace {namespace!r} cannot be one. Write that of trusteeOperator in the stack file.", MISUSED)
+    if not (project / "Pulumi.yaml").is_file():
+        fail(f"there is no Pulumi.yaml in {project}. Name the folder of one with --project.", MISUSED)
+    if ca_out.is_dir() or not os.access(ca_out if ca_out.exists() else ca_out.parent, os.W_OK):
+        fail(f"{ca_out} cannot be written. Name another file with --ca-out.", MISUSED)
+
+
 def _store(
     config: StackConfig,
-    hosts: list[str],
+    hosts: Sequence[str],
     broker: Literal["Ear", "Simple"],
     namespace: str,
     *,
@@ -81,7 +99,14 @@ def _store(
     else:
         authority = made.new_authority(now)
         fresh = {made.CA_KEY: authority.key, made.CA_CERTIFICATE: authority.certificate}
-    fresh |= made.new_keys(authority, hosts, namespace, broker, now)
+    try:
+        fresh |= made.new_keys(authority, hosts, namespace, broker, now)
+    except ValueError:
+        # The library's message may quote what it could not read.
+        fail(
+            f"{key_of(made.CA_KEY)} and {key_of(made.CA_CERTIFICATE)} are no authority that was made here. Put back "
+            "those that guests trust, or make new ones with --rotate-ca."
+        )
     taken = [name for name in fresh if key_of(name) in there]
     if taken and not (rotate or rotate_ca):
         fail(
@@ -89,8 +114,14 @@ def _store(
             "Add --rotate to replace them, --rotate-ca for the CA as well.",
             MISUSED,
         )
-    for name, value in fresh.items():
-        config.set_secret(key_of(name), value)
+    for number, (name, value) in enumerate(fresh.items()):
+        try:
+            config.set_secret(key_of(name), value)
+        except ConfigError as error:
+            if not number:
+                raise
+            kept = f"{number} of {len(fresh)} keys are kept, which do not go together"
+            raise ConfigError(str(error), f"{kept}: put it right and run the same with --rotate-ca.") from None
     return list(fresh)
 
 

@@ -10,7 +10,11 @@ from pathlib import Path
 
 
 class ConfigError(Exception):
-    """pulumi would not do it. The message is pulumi's own, which names keys and no values."""
+    """pulumi would not do it. The message is pulumi's own, which names keys and no values. remedy: a sentence."""
+
+    def __init__(self, said: str, remedy: str = "Put it right, and run the same again.") -> None:
+        super().__init__(said)
+        self.remedy = remedy
 
 
 @dataclass(frozen=True)
@@ -39,5 +43,8 @@ class StackConfig:
         done = subprocess.run(command, cwd=self.project, input=value, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             said = done.stderr.strip().splitlines()
-            raise ConfigError(said[-1].removeprefix("error: ") if said else f"pulumi {words[0]} failed")
+            last = said[-1].removeprefix("error: ") if said else f"pulumi {words[0]} failed"
+            if last.startswith("no stack named"):
+                raise ConfigError(last, f"Make it first: pulumi stack init {self.stack}.")
+            raise ConfigError(last)
         return done.stdout

@@ -52,10 +52,16 @@ def _data_key(value: str) -> str:
     return value
 
 
-def _host(value: str) -> str:
-    numeric = re.fullmatch(r"[0-9.]+", value) is not None
+def is_host(value: str) -> bool:
+    """Whether it is a host name or an IPv4 address, and nothing besides."""
+    if re.fullmatch(r"[0-9.]+", value):
+        return _is_ipv4(value)
     longest = max(len(label) for label in value.split("."))
-    if len(value) > 253 or longest > 63 or not _HOST.fullmatch(value) or (numeric and not _is_ipv4(value)):
+    return len(value) <= 253 and longest <= 63 and _HOST.fullmatch(value) is not None
+
+
+def _host(value: str) -> str:
+    if not is_host(value):
         raise refused(
             f"{value!r} is no host name and no IPv4 address.", "Write it without scheme, port and path, in lower case."
         )

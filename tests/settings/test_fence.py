@@ -94,8 +94,8 @@ def test_each_half_may_be_there_alone_beside_the_ring_or_without(tmp_path: Path,
         ),
         (
             {"ccOperator": {"namespace": "coco"}, "trusteeOperator": {"images": IMAGES, "namespace": "coco"}},
-            "ringfence:fence.trusteeOperator.namespace: coco is that of fence.ccOperator too, and an operator needs one "
-            "of its own. Write another one, or leave the key out.",
+            "ringfence:fence.trusteeOperator.namespace: coco is that of fence.ccOperator too, and an operator needs "
+            "one of its own. Write another one, or leave the key out.",
         ),
         (
             {**WHOLE, "kbs": {**KBS["kbs"], "serviceType": "ClusterIP"}},
