@@ -102,6 +102,6 @@ def _not_there(fence: Fence, kbs: KbsSettings) -> Iterator[str]:
                 close = next(iter(get_close_matches(uri, uris, n=1)), None)
                 meant = f" Did you mean {close}?" if close else ""
                 yield (
-                    f"{dotted([*AT, 'workloads', index, key])}: {uri} is not in kbs.resources; unless someone else puts "
-                    f"it into the key broker, none of these pods starts.{meant}"
+                    f"{dotted([*AT, 'workloads', index, key])}: {uri} is not in kbs.resources; unless someone else "
+                    f"puts it into the key broker, none of these pods starts.{meant}"
                 )

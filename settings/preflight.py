@@ -12,7 +12,6 @@ from settings.secrets import SecretName
 from settings.section import Section, refused
 from settings.values import Image, Namespace, NodeName, Text
 
-
 _KEY = re.compile(r"(ssh|ecdsa|sk)-[-a-z0-9@.]+ [A-Za-z0-9+/]+=*( .*)?")
 
 
