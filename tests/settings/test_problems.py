@@ -52,7 +52,18 @@ def test_no_message_is_pydantics_own(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "line"),
     [
-        ("config: [", "line 1: is no YAML. Correct it there."),
+        (
+            "config: [",
+            "line 1: cannot be read: expected the node content, but found '<stream end>'. Correct it there.",
+        ),
+        (
+            "config:\n  ringfence:cluster:\n    context: a\n    context: b\n",
+            "line 4: cannot be read: context is there already, in line 3. Correct it there.",
+        ),
+        (
+            "config:\n  ringfence:ring: {}\n  ringfence:ring: {}\n",
+            "line 3: cannot be read: ringfence:ring is there already, in line 2. Correct it there.",
+        ),
         (
             "name: x",
             "config: is missing. Write config: with keys ringfence:cluster, ringfence:ring, ringfence:fence below.",
