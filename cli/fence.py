@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
@@ -19,9 +20,14 @@ from components.trustee import keys as made
 from sandbox import places, toolchain
 from sandbox.errors import SandboxError
 from sandbox.report import ConsoleReport
+from settings.errors import SettingsError
+from settings.fence import Fence
 from settings.kbs import is_host
 from settings.kbs_secrets import is_address
+from settings.load import ANY_DAY, read
 from settings.secrets import key_of
+from settings.trustee import Broker
+from settings.trustee_operator import NAMESPACE
 
 app = typer.Typer(no_args_is_help=True, help="Confidential containers: keys of the key broker, and more.")
 app.command()(preflight)
@@ -37,8 +43,12 @@ def fence() -> None:
 def keys(
     stack: Annotated[str, typer.Option("--stack", help="The stack whose file gets them, encrypted.")],
     host: Annotated[list[str], typer.Option("--host", help="Host name or address of the KBS; as often as it has.")],
-    broker: Annotated[Literal["Ear", "Simple"], typer.Option(help="The token broker, as in token.broker.")] = "Ear",
-    namespace: Annotated[str, typer.Option(help="The namespace of the KBS.")] = "trustee-operator-system",
+    broker: Annotated[
+        Broker | None, typer.Option(help="The token broker. Without it, the stack file's, or else Ear.")
+    ] = None,
+    namespace: Annotated[
+        str | None, typer.Option(help="The namespace of the KBS. Without it, the stack file's, or else the usual one.")
+    ] = None,
     rotate: Annotated[
         bool, typer.Option("--rotate", help="Replace those there are; guests trust the same CA.")
     ] = False,
@@ -50,7 +60,8 @@ def keys(
 ) -> None:
     """Make the keys and certificates of a key broker and keep them in a stack's file as secrets. None is printed."""
     # Before anything is kept: what then could not be ended would have to be rotated.
-    _judge(host, namespace, ca_out, project)
+    _judge(host, ca_out, project)
+    broker, namespace = _as_declared(project / f"Pulumi.{stack}.yaml", host, broker, namespace)
     config = StackConfig(_pulumi(), project, stack)
     try:
         names = _store(config, host, broker, namespace, rotate=rotate, rotate_ca=rotate_ca)
@@ -66,22 +77,39 @@ def keys(
     err.print(f"For kbs-client: pulumi config get {key_of(made.ADMIN_PRIVATE)} --stack {stack} > FILE", markup=False)
 
 
-def _judge(hosts: Sequence[str], namespace: str, ca_out: Path, project: Path) -> None:
+def _judge(hosts: Sequence[str], ca_out: Path, project: Path) -> None:
     for host in hosts:
         if not is_host(host) and not is_address(host):
             fail(f"--host {host!r} is no host name and no address. Write it without scheme, port and path.", MISUSED)
-    if not is_host(namespace) or "." in namespace:
-        fail(f"--namespace {namespace!r} cannot be one. Write that of trusteeOperator in the stack file.", MISUSED)
     if not (project / "Pulumi.yaml").is_file():
         fail(f"there is no Pulumi.yaml in {project}. Name the folder of one with --project.", MISUSED)
     if ca_out.is_dir() or not os.access(ca_out if ca_out.exists() else ca_out.parent, os.W_OK):
         fail(f"{ca_out} cannot be written. Name another file with --ca-out.", MISUSED)
 
 
+def _as_declared(path: Path, hosts: Sequence[str], broker: Broker | None, namespace: str | None) -> tuple[Broker, str]:
+    """Of the stack file, if it is there yet: keys that do not fit it would have to be rotated at once."""
+    declared: Fence | None = None
+    with suppress(SettingsError):
+        declared = read(path, ANY_DAY).fence
+    kbs, operator = (declared.kbs, declared.trustee_operator) if declared is not None else (None, None)
+    if kbs is not None and kbs.address.host not in hosts:
+        fail(f"{path.name} has kbs.address.host: {kbs.address.host}. Add --host {kbs.address.host}.", MISUSED)
+    if kbs is not None and broker not in {None, kbs.token.broker}:
+        fail(f"{path.name} has kbs.token.broker: {kbs.token.broker}. Leave --broker out, or correct one.", MISUSED)
+    found = operator.namespace if operator is not None else NAMESPACE
+    if namespace is not None and operator is not None and namespace != found:
+        fail(f"{path.name} has the key broker in {found}. Leave --namespace out, or correct one.", MISUSED)
+    chosen = namespace if namespace is not None else found
+    if not is_host(chosen) or "." in chosen:
+        fail(f"--namespace {chosen!r} cannot be one. Write that of trusteeOperator in the stack file.", MISUSED)
+    return broker or (kbs.token.broker if kbs is not None else "Ear"), chosen
+
+
 def _store(
     config: StackConfig,
     hosts: Sequence[str],
-    broker: Literal["Ear", "Simple"],
+    broker: Broker,
     namespace: str,
     *,
     rotate: bool,

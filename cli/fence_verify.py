@@ -18,14 +18,12 @@ from components.verify.verification import Asked, Group
 from components.verify.verification import verify as judged
 from sandbox import places
 from settings.errors import SettingsError
-from settings.load import read
+from settings.load import ANY_DAY, read
 from settings.stack import Stack
 
 PAUSE = 5.0
 """Seconds between two looks."""
 
-# Whatever has expired since the stack was deployed is to be found and not to be refused.
-_ANY_DAY = datetime(2000, 1, 1, tzinfo=UTC)
 _COLOURS: Mapping[State, str] = {"ok": "green", "failed": "bold red", "unknown": "yellow"}
 
 
@@ -44,7 +42,8 @@ def verify(
 ) -> None:
     """Compare both clusters with the stack file, and knock at the key broker. Nothing is changed, no secret shown."""
     try:
-        found = read(project / f"Pulumi.{stack}.yaml", _ANY_DAY)
+        # Whatever has expired since the stack was deployed is to be found and not to be refused.
+        found = read(project / f"Pulumi.{stack}.yaml", ANY_DAY)
     except SettingsError as error:
         fail(str(error), MISUSED)
     if found.fence is None:

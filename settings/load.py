@@ -21,6 +21,9 @@ from settings.kbs_secrets import judge_secrets, remedies
 from settings.secrets import Secret
 from settings.stack import PROJECT, Stack
 
+ANY_DAY = datetime(2000, 1, 1, tzinfo=UTC)
+"""For read(): a day on which nothing has expired."""
+
 _KEYS = [f"{PROJECT}:{field.alias or name}" for name, field in Stack.model_fields.items()]
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+import yaml
 from cryptography import x509
 from typer.testing import CliRunner, Result
 
@@ -190,6 +191,55 @@ def test_an_authority_that_is_none_is_not_used_and_not_shown(stack: Stack) -> No
     assert "secrets:kbs-ca-key and secrets:kbs-ca-certificate are no authority that was made here." in done.stderr
     assert "correct horse" not in done.output
     assert stack.keys("--rotate-ca").exit_code == 0
+
+
+DECLARED = {
+    "config": {
+        "ringfence:cluster": {"context": "a", "identifier": "a", "version": "1.37"},
+        "ringfence:fence": {
+            "production": False,
+            "kbs": {**SIMPLE, "address": {"host": "kbs.example"}, "serviceType": "ClusterIP"},
+            "trusteeOperator": {
+                "namespace": "broker",
+                "images": {name: f"{name.lower()}:1" for name in ("kbs", "kbsMicroservices", "as", "rvps")},
+            },
+        },
+    }
+}
+
+
+def test_the_stack_file_says_what_the_keys_are_for(stack: Stack) -> None:
+    """README's command names no broker: keys of the other kind would have to be rotated at once."""
+    (stack.folder / "Pulumi.prod.yaml").write_text(yaml.safe_dump(DECLARED))
+    assert stack.keys().exit_code == 0
+    certificate = x509.load_pem_x509_certificate(stack.kept["kbs-tls-certificate"].encode())
+    names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    assert "kbs-service.broker.svc" in names.get_values_for_type(x509.DNSName)
+    now = certificate.not_valid_before_utc
+    whole = read({**SIMPLE, "address": {"host": "kbs.example"}})
+    assert judge_secrets(whole, stack.secrets, max(now, TODAY)) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--broker", "Ear"], "Pulumi.prod.yaml has kbs.token.broker: Simple. Leave --broker out, or correct one."),
+        (["--namespace", "x"], "Pulumi.prod.yaml has the key broker in broker. Leave --namespace out, or correct one."),
+    ],
+)
+def test_keys_that_would_not_fit_the_stack_file_are_not_made(stack: Stack, words: list[str], says: str) -> None:
+    (stack.folder / "Pulumi.prod.yaml").write_text(yaml.safe_dump(DECLARED))
+    done = stack.keys(*words)
+    assert (done.exit_code, done.stderr.strip()) == (2, f"ringfence: {says}")
+    assert stack.kept == {}
+
+
+def test_keys_for_another_host_are_not_made(stack: Stack) -> None:
+    text = yaml.safe_dump(DECLARED).replace("kbs.example", "other.example")
+    (stack.folder / "Pulumi.prod.yaml").write_text(text)
+    done = stack.keys()
+    assert done.exit_code == 2
+    assert "Pulumi.prod.yaml has kbs.address.host: other.example. Add --host other.example." in done.stderr
 
 
 def test_without_a_host_it_is_asked_wrongly() -> None:
