@@ -100,6 +100,13 @@ def _params(value: dict[str, str]) -> dict[str, str]:
     return value
 
 
+def _valued(value: Any) -> Any:
+    for name, text in value.items() if isinstance(value, dict) else ():
+        if text is None:
+            raise refused(f"{name} has no value.", f'Write {name}: "" for a parameter without one.')
+    return value
+
+
 def _no_init_data(_: Any) -> Any:
     raise refused(
         "kata 3.15 hands init-data to remote hypervisors only, so a guest on this host would never see it.",
@@ -145,7 +152,7 @@ class WorkloadSettings(Section):
     claim_templates: tuple[ObjectName, ...] = Field(
         default=(), description="ResourceClaimTemplates of its namespace; whether they reach a guest is not proven"
     )
-    kernel_params: Annotated[dict[str, str], AfterValidator(_params)] = Field(
+    kernel_params: Annotated[dict[str, str], BeforeValidator(_valued), AfterValidator(_params)] = Field(
         default_factory=dict, description='further parameters of the guest\'s kernel; "" for one without a value'
     )
     create_timeout: int | None = Field(

@@ -103,6 +103,10 @@ PROBLEMS: list[tuple[dict[str, Any], str]] = [
         '.kernelParams: a="b is not read as written. Write letters, digits and signs of ASCII, no quotes.',
     ),
     (
+        {"kernelParams": {"quiet": None}},
+        '.kernelParams: quiet has no value. Write quiet: "" for a parameter without one.',
+    ),
+    (
         {"kernelParams": {"a": "ü"}},
         ".kernelParams: a=ü is not read as written. Write letters, digits and signs of ASCII, no quotes.",
     ),
