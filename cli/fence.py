@@ -15,9 +15,10 @@ import typer
 from cli.fence_preflight import preflight
 from cli.fence_verify import verify
 from cli.output import MISUSED, WRONG, err, fail, out
+from cli.sandbox import clear_errors
 from cli.stack_config import ConfigError, StackConfig
 from components.trustee import keys as made
-from sandbox import places, toolchain
+from sandbox import pair, places, toolchain
 from sandbox.errors import SandboxError
 from sandbox.report import ConsoleReport
 from settings.errors import SettingsError
@@ -57,12 +58,15 @@ def keys(
         "kbs-ca.pem"
     ),
     project: Annotated[Path, typer.Option(help="The folder of Pulumi.yaml.")] = places.CHECKOUT,
+    in_pair: Annotated[
+        bool, typer.Option("--pair", help="For a stack that `ringfence sandbox pair pulumi` deploys.")
+    ] = False,
 ) -> None:
     """Make the keys and certificates of a key broker and keep them in a stack's file as secrets. None is printed."""
     # Before anything is kept: what then could not be ended would have to be rotated.
     _judge(host, ca_out, project)
     broker, namespace = _as_declared(project / f"Pulumi.{stack}.yaml", host, broker, namespace)
-    config = StackConfig(_pulumi(), project, stack)
+    config = _in_pair(project, stack) if in_pair else StackConfig(_pulumi(), project, stack)
     try:
         names = _store(config, host, broker, namespace, rotate=rotate, rotate_ca=rotate_ca)
         ca_out.write_text(config.get(key_of(made.CA_CERTIFICATE)) + "\n", encoding="utf-8")
@@ -151,6 +155,19 @@ def _store(
             kept = f"{number} of {len(fresh)} keys are kept, which do not go together"
             raise ConfigError(str(error), f"{kept}: put it right and run the same with --rotate-ca.") from None
     return list(fresh)
+
+
+def _in_pair(project: Path, stack: str) -> StackConfig:
+    """The pair has a state and a passphrase of its own, of which the user's pulumi knows nothing."""
+    report = ConsoleReport(err)
+    with clear_errors():
+        found = pair.find()
+        if found is None:
+            fail("the two clusters are not up. Start them: ringfence sandbox pair up", WRONG)
+        tools = toolchain.ensure(report)
+        engine = found.engine(tools, project, report)
+        engine.ensure_stack(stack)
+        return StackConfig(tools["pulumi"], project, stack, engine.environment())
 
 
 def _pulumi() -> Path:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,11 +19,12 @@ class ConfigError(Exception):
 
 @dataclass(frozen=True)
 class StackConfig:
-    """Of one stack. pulumi: the program. project: the folder of Pulumi.yaml."""
+    """Of one stack. pulumi: the program. project: the folder of Pulumi.yaml. environment: None for our own."""
 
     pulumi: Path
     project: Path
     stack: str
+    environment: Mapping[str, str] | None = None
 
     def keys(self) -> set[str]:
         """Those that have a value, such as "secrets:kbs-tls-key"."""
@@ -40,7 +41,15 @@ class StackConfig:
 
     def _run(self, words: Sequence[str], value: str = "") -> str:
         command = [str(self.pulumi), *words, "--stack", self.stack, "--non-interactive", "--color", "never"]
-        done = subprocess.run(command, cwd=self.project, input=value, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            command,
+            cwd=self.project,
+            env=self.environment,
+            input=value,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         if done.returncode != 0:
             said = done.stderr.strip().splitlines()
             last = said[-1].removeprefix("error: ") if said else f"pulumi {words[0]} failed"
