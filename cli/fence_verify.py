@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 from cryptography import x509
+from cryptography.hazmat.primitives.serialization import Encoding
 from rich.text import Text
 
 from cli.output import DONE, MISUSED, WRONG, fail, out, print_json
@@ -73,11 +74,11 @@ def _text(ca: Path | None) -> str | None:
     if ca is None:
         return None
     try:
-        text = ca.read_text(encoding="utf-8")
-        x509.load_pem_x509_certificates(text.encode())
+        found = x509.load_pem_x509_certificates(ca.read_bytes())
     except (OSError, ValueError):
         fail(f"{ca} is no certificate in PEM. Name the file that ringfence fence keys wrote, kbs-ca.pem.", MISUSED)
-    return text
+    # Nothing besides: a bundle has names in many languages, and the library takes ASCII only.
+    return "".join(one.public_bytes(Encoding.PEM).decode() for one in found)
 
 
 def _place(text: str | None) -> tuple[str, int] | None:
