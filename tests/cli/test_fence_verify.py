@@ -89,7 +89,11 @@ def test_a_bundle_of_cas_may_say_in_any_language_whose_they_are(tmp_path: Path) 
     bundle = tmp_path / "ca.pem"
     bundle.write_text("# Prüfstelle 根证书\r\n" + new_authority(TODAY).certificate.replace("\n", "\r\n"), newline="")
     with socket.create_server(("127.0.0.1", 0)) as server:
-        threading.Thread(target=lambda: server.accept()[0].close(), daemon=True).start()
+
+        def hang_up() -> None:
+            server.accept()[0].close()
+
+        threading.Thread(target=hang_up, daemon=True).start()
         status, said = run(tmp_path, "--ca", str(bundle), "--kbs-at", f"127.0.0.1:{server.getsockname()[1]}")
     assert status == 1
     assert "speaks no TLS" in said

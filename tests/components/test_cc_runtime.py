@@ -145,6 +145,13 @@ def test_a_label_has_a_manager_of_its_own_so_that_nothing_else_goes_with_it() ->
     assert set(metadata) == {"name", "labels", "annotations"}
 
 
+def test_another_label_has_another_manager() -> None:
+    """It is made before the old one goes; and a manager that goes takes all its labels with it, the new one too."""
+    keys = ("node.kubernetes.io/worker", "tee", "example.org/tee")
+    labels = [runtime(args(nodeLabel={"key": key})).one(PATCH).inputs["metadata"] for key in keys]
+    assert len({one["annotations"]["pulumi.com/patchFieldManager"] for one in labels}) == len(keys)
+
+
 def test_every_change_of_the_spec_is_a_replacement_and_the_old_one_goes_first() -> None:
     request = runtime(args()).one(CC_RUNTIME).request
     assert list(request.replaceOnChanges) == ["spec"], "the operator's DaemonSets are created once: it would do nothing"
