@@ -91,6 +91,9 @@ def _digest(value: str) -> str:
 
 
 def _moment(value: str) -> str:
+    if re.fullmatch(r"\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2} .*UTC", value):
+        # What YAML takes for a moment reaches us as pulumi writes one.
+        raise refused("has no quotes, and is no text without them.", 'Write it as "2027-01-31T00:00:00Z", in quotes.')
     if not _MOMENT.fullmatch(value):
         raise refused(f"{value!r} is not in the form that the RVPS reads.", "Write it as 2027-01-31T00:00:00Z.")
     return value

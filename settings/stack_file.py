@@ -1,4 +1,5 @@
-"""A stack file's YAML as pulumi reads it (gopkg.in/yaml.v3): a key is there once, `yes` is text and a moment is too."""
+"""A stack file's YAML as pulumi reads it (gopkg.in/yaml.v3): a key is there once, `yes` is text, and so is a moment,
+though in another form than it was written in. So a file is right here exactly if it is for the program."""
 
 from __future__ import annotations
 
@@ -8,12 +9,12 @@ from typing import Any
 
 import yaml
 
-_UNLIKE = {"tag:yaml.org,2002:bool", "tag:yaml.org,2002:timestamp"}
+_BOOL, _MOMENT = "tag:yaml.org,2002:bool", "tag:yaml.org,2002:timestamp"
 
 
 class _Loader(yaml.SafeLoader):
     yaml_implicit_resolvers = {  # noqa: RUF012 (as the base class has it)
-        first: [(tag, pattern) for tag, pattern in found if tag not in _UNLIKE]
+        first: [(tag, pattern) for tag, pattern in found if tag != _BOOL]
         for first, found in yaml.SafeLoader.yaml_implicit_resolvers.items()
     }
 
@@ -28,8 +29,14 @@ class _Loader(yaml.SafeLoader):
             seen[name] = line
         return super().construct_mapping(node, deep)
 
+    def construct_moment(self, node: yaml.ScalarNode) -> str:
+        found = self.construct_yaml_timestamp(node)
+        # As Go prints a time.
+        return f"{found:%Y-%m-%d %H:%M:%S} +0000 UTC"
 
-_Loader.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile(r"true|True|TRUE|false|False|FALSE"), list("tTfF"))
+
+_Loader.add_constructor(_MOMENT, _Loader.construct_moment)
+_Loader.add_implicit_resolver(_BOOL, re.compile(r"true|True|TRUE|false|False|FALSE"), list("tTfF"))
 
 
 def parse(text: str) -> Any:

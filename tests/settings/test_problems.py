@@ -116,6 +116,18 @@ def test_a_list_of_wrong_entries_is_not_called_empty_too(tmp_path: Path) -> None
     assert [one.key for one in about] == ["ringfence:fence.kbs.referenceValues[0].values[0]"]
 
 
+@pytest.mark.parametrize("written", ["2035-12-31T00:00:00Z", "2035-12-31"])
+def test_a_moment_without_quotes_is_told_to_lack_them(tmp_path: Path, written: str) -> None:
+    path = stack_file(tmp_path, {"fence": {"kbs": {"referenceValues": [{"expiration": "WHEN"}]}}})
+    path.write_text(path.read_text().replace("WHEN", written))
+    with pytest.raises(SettingsError) as caught:
+        read(path)
+    assert (
+        "referenceValues[0].expiration: has no quotes, and is no text without them. "
+        'Write it as "2027-01-31T00:00:00Z", in quotes.'
+    ) in str(caught.value)
+
+
 @pytest.mark.parametrize(
     ("value", "says"),
     [
