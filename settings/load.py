@@ -108,6 +108,11 @@ def _given(config: Mapping[str, Any]) -> list[str]:
 
 
 def _parse(data: Mapping[str, Any], source: str, today: datetime | None = None) -> Stack:
+    # pulumi hands a key without a value on as an empty text.
+    empty = [name for name, value in data.items() if value in (None, "")]
+    if empty:
+        remedy = "Write what belongs below it, or remove the key."
+        raise SettingsError([Problem(dotted([name]), "has no value.", remedy) for name in empty], source)
     try:
         # By way of JSON, where strict means what a reader of the file expects: "1" is no number, a list is a list.
         stack = Stack.model_validate_json(json.dumps(data, default=str), strict=True)

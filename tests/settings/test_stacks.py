@@ -107,6 +107,16 @@ def test_what_the_engine_gives_is_judged_too() -> None:
         _as_the_engine_gives({**GOOD, "ring": "box16"})
 
 
+@pytest.mark.parametrize("section", ["ring", "fence", "cluster"])
+def test_a_section_without_a_value_is_not_one_that_is_not_there(tmp_path: Path, section: str) -> None:
+    """Or whoever comments its lines out and leaves its name has all of it removed."""
+    says = f"ringfence:{section}: has no value. Write what belongs below it, or remove the key."
+    with pytest.raises(SettingsError, match=says):
+        read(stack_file(tmp_path, {section: None}))
+    with pytest.raises(SettingsError, match=says):
+        _as_the_engine_gives({**GOOD, section: ""})
+
+
 def test_a_section_with_an_encrypted_value_is_refused_before_anything_is_said_of_it(tmp_path: Path) -> None:
     """`pulumi config set --secret --path` puts one anywhere; what is said of a section may quote what is in it."""
     with pytest.raises(SettingsError) as caught:
