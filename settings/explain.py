@@ -47,6 +47,22 @@ def problems(error: ValidationError, model: type[BaseModel]) -> list[Problem]:
     ]
 
 
+def empty_sections(data: Mapping[str, Any], model: type[BaseModel], at: Loc = ()) -> list[Problem]:
+    """A problem for each section that is named and has nothing below it. It would count as one that is not there."""
+    found = []
+    for key, field in _by_key(model).items():
+        section, value = _section(field.annotation), data.get(key)
+        if key not in data or not (isinstance(section, type) and issubclass(section, BaseModel)):
+            continue
+        # pulumi hands a key without a value on as an empty text.
+        if value is None or (value == "" and not at):
+            remedy = "Write what belongs below it, or remove the key."
+            found.append(Problem(dotted([*at, key]), "has no value.", remedy))
+        elif isinstance(value, Mapping):
+            found += empty_sections(value, section, [*at, key])
+    return found
+
+
 def dotted(loc: Loc) -> str:
     """("ring", "driver", "tolerations", 0) → "ringfence:ring.driver.tolerations[0]"; odd keys are quoted."""
     if not loc:

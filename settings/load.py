@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from settings import secrets, stack_file
 from settings.checks import judge
 from settings.errors import Problem, SettingsError
-from settings.explain import dotted, problems
+from settings.explain import dotted, empty_sections, problems
 from settings.kbs_secrets import judge_secrets, remedies
 from settings.secrets import Secret
 from settings.stack import PROJECT, Stack
@@ -108,17 +108,15 @@ def _given(config: Mapping[str, Any]) -> list[str]:
 
 
 def _parse(data: Mapping[str, Any], source: str, today: datetime | None = None) -> Stack:
-    # pulumi hands a key without a value on as an empty text.
-    empty = [name for name, value in data.items() if value in (None, "")]
-    if empty:
-        remedy = "Write what belongs below it, or remove the key."
-        raise SettingsError([Problem(dotted([name]), "has no value.", remedy) for name in empty], source)
+    empty = empty_sections(data, Stack)
     try:
         # By way of JSON, where strict means what a reader of the file expects: "1" is no number, a list is a list.
         stack = Stack.model_validate_json(json.dumps(data, default=str), strict=True)
     except ValidationError as error:
-        raise SettingsError(problems(error, Stack), source) from None
-    found = judge(stack, today or datetime.now(UTC))
+        told = problems(error, Stack)
+        known = {one.key for one in empty}
+        raise SettingsError([*(one for one in told if one.key not in known), *empty], source) from None
+    found = empty or judge(stack, today or datetime.now(UTC))
     if found:
         raise SettingsError(found, source)
     return stack

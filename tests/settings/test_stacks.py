@@ -117,6 +117,15 @@ def test_a_section_without_a_value_is_not_one_that_is_not_there(tmp_path: Path, 
         _as_the_engine_gives({**GOOD, section: ""})
 
 
+@pytest.mark.parametrize("section", ["trustedCluster", "kbs", "ccRuntime"])
+def test_nor_is_one_within_another(tmp_path: Path, section: str) -> None:
+    """The key broker would come onto the cluster of the workloads, its keys with it."""
+    fence: dict[str, Any] = {"ccOperator": {}, section: None}
+    says = f"ringfence:fence.{section}: has no value. Write what belongs below it, or remove the key."
+    with pytest.raises(SettingsError, match=says):
+        read(stack_file(tmp_path, {"fence": fence}))
+
+
 def test_a_section_with_an_encrypted_value_is_refused_before_anything_is_said_of_it(tmp_path: Path) -> None:
     """`pulumi config set --secret --path` puts one anywhere; what is said of a section may quote what is in it."""
     with pytest.raises(SettingsError) as caught:
