@@ -16,10 +16,16 @@ _KEY = re.compile(r"(ssh|ecdsa|sk)-[-a-z0-9@.]+ [A-Za-z0-9+/]+=*( .*)?")
 
 
 def _address(value: str) -> str:
-    if not re.fullmatch(r"[A-Za-z0-9]([-A-Za-z0-9.:]*[A-Za-z0-9])?", value):
+    if not re.fullmatch(r"[A-Za-z0-9]([-A-Za-z0-9_.:]*[A-Za-z0-9])?", value):
         raise refused(
             f"{value!r} is no host name and no address.", "Write it alone: user and port have keys of their own."
         )
+    return value
+
+
+def _called(value: str) -> str:
+    if not re.fullmatch(r"[A-Za-z0-9][-A-Za-z0-9_.]*", value):
+        raise refused(f"{value!r} cannot be what a host is called here.", "Use letters, digits, -, _ and dots.")
     return value
 
 
@@ -72,7 +78,9 @@ def _even(value: int) -> int:
 class Preflight(Section):
     """What is asked once is not asked again until something of it changes."""
 
-    hosts: dict[NodeName, SshHost] = Field(default_factory=dict, description="hosts to look at by ssh: a name → how")
+    hosts: dict[Annotated[str, AfterValidator(_called)], SshHost] = Field(
+        default_factory=dict, description="hosts to look at by ssh: a name → how"
+    )
     job: PreflightJob | None = Field(default=None, description="nodes of the workload cluster to look at by Jobs")
     passthrough: bool = Field(default=False, description="whether devices are to be handed to guests")
     secure_memory_mib: Annotated[int, AfterValidator(_even)] = Field(

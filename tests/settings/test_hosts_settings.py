@@ -48,6 +48,11 @@ PROBLEMS: list[tuple[type[Section], dict[str, Any], str]] = [
     ),
     (
         Preflight,
+        {"hosts": {"a::b": HOST}},
+        "hosts[\"a::b\"]: 'a::b' cannot be what a host is called here. Use letters, digits, -, _ and dots.",
+    ),
+    (
+        Preflight,
         {"hosts": {"a": HOST | {"hostKey": "10.0.0.7 ssh-ed25519 AAAA"}}},
         'hosts.a.hostKey: is no public key of a host. Write it as in /etc/ssh/ssh_host_ed25519_key.pub, "ssh-ed25519 '
         'AAAA…"; of what ssh-keyscan prints, without the host in front.',
