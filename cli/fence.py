@@ -78,7 +78,9 @@ def keys(
         out.print(key_of(name), markup=False)
     err.print(f"\nThey are in Pulumi.{stack}.yaml, encrypted.", markup=False)
     err.print(f"Guests have to trust {ca_out}: add it to the CA bundle in the guest's root file system.", markup=False)
-    err.print(f"For kbs-client: pulumi config get {key_of(made.ADMIN_PRIVATE)} --stack {stack} > FILE", markup=False)
+    get = f"config get {key_of(made.ADMIN_PRIVATE)}"
+    command = f"ringfence sandbox pair pulumi {stack} {get}" if in_pair else f"pulumi {get} --stack {stack}"
+    err.print(f"For kbs-client: {command} > FILE", markup=False)
 
 
 def _judge(hosts: Sequence[str], ca_out: Path, project: Path) -> None:

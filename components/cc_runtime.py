@@ -126,7 +126,9 @@ class CcRuntime(pulumi.ComponentResource):
                 name=node,
                 labels={key: value},
                 # A manager of its own owns this label and nothing else of the node; so much goes again with it.
-                annotations={"pulumi.com/patchFieldManager": field_manager(key)},
+                # It takes this very annotation from the manager of the label before; whether the label itself is free
+                # has been asked.
+                annotations={"pulumi.com/patchFieldManager": field_manager(key), "pulumi.com/patchForce": "true"},
             ),
             opts=pulumi.ResourceOptions(
                 parent=self,

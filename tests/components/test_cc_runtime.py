@@ -141,7 +141,10 @@ def test_the_label_is_the_empty_worker_label_unless_another_is_written() -> None
 
 def test_a_label_has_a_manager_of_its_own_so_that_nothing_else_goes_with_it() -> None:
     metadata = runtime(args()).one(PATCH).inputs["metadata"]
-    assert metadata["annotations"] == {"pulumi.com/patchFieldManager": "ringfence-cc-node-label"}
+    assert metadata["annotations"] == {
+        "pulumi.com/patchFieldManager": "ringfence-cc-node-label",
+        "pulumi.com/patchForce": "true",
+    }
     assert set(metadata) == {"name", "labels", "annotations"}
 
 
