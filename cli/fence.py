@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+from collections.abc import Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
 from cli.fence_preflight import preflight
 from cli.fence_verify import verify
 from cli.output import MISUSED, WRONG, err, fail, out
+from cli.sandbox import clear_errors
 from cli.stack_config import ConfigError, StackConfig
 from components.trustee import keys as made
-from sandbox import places, toolchain
+from sandbox import pair, places, toolchain
 from sandbox.errors import SandboxError
 from sandbox.report import ConsoleReport
+from settings.errors import SettingsError
+from settings.fence import Fence
+from settings.kbs import is_host
+from settings.kbs_secrets import is_address
+from settings.load import ANY_DAY, read
 from settings.secrets import key_of
+from settings.trustee import Broker
+from settings.trustee_operator import NAMESPACE
 
 app = typer.Typer(no_args_is_help=True, help="Confidential containers: keys of the key broker, and more.")
 app.command()(preflight)
@@ -33,8 +44,12 @@ def fence() -> None:
 def keys(
     stack: Annotated[str, typer.Option("--stack", help="The stack whose file gets them, encrypted.")],
     host: Annotated[list[str], typer.Option("--host", help="Host name or address of the KBS; as often as it has.")],
-    broker: Annotated[Literal["Ear", "Simple"], typer.Option(help="The token broker, as in token.broker.")] = "Ear",
-    namespace: Annotated[str, typer.Option(help="The namespace of the KBS.")] = "trustee-operator-system",
+    broker: Annotated[
+        Broker | None, typer.Option(help="The token broker. Without it, the stack file's, or else Ear.")
+    ] = None,
+    namespace: Annotated[
+        str | None, typer.Option(help="The namespace of the KBS. Without it, the stack file's, or else the usual one.")
+    ] = None,
     rotate: Annotated[
         bool, typer.Option("--rotate", help="Replace those there are; guests trust the same CA.")
     ] = False,
@@ -43,27 +58,64 @@ def keys(
         "kbs-ca.pem"
     ),
     project: Annotated[Path, typer.Option(help="The folder of Pulumi.yaml.")] = places.CHECKOUT,
+    in_pair: Annotated[
+        bool, typer.Option("--pair", help="For a stack that `ringfence sandbox pair pulumi` deploys.")
+    ] = False,
 ) -> None:
     """Make the keys and certificates of a key broker and keep them in a stack's file as secrets. None is printed."""
-    config = StackConfig(_pulumi(), project, stack)
+    # Before anything is kept: what then could not be ended would have to be rotated.
+    _judge(host, ca_out, project)
+    broker, namespace = _as_declared(project / f"Pulumi.{stack}.yaml", host, broker, namespace)
+    config = _in_pair(project, stack) if in_pair else StackConfig(_pulumi(), project, stack)
     try:
         names = _store(config, host, broker, namespace, rotate=rotate, rotate_ca=rotate_ca)
         ca_out.write_text(config.get(key_of(made.CA_CERTIFICATE)) + "\n", encoding="utf-8")
     except ConfigError as error:
-        fail(f"{error}. Nothing is printed of what was made; run the same with --rotate once it is put right.")
+        fail(f"{error}. {error.remedy}")
     except OSError as error:
         fail(f"{ca_out} cannot be written: {error.strerror}. Name another with --ca-out, and add --rotate.", MISUSED)
     for name in names:
         out.print(key_of(name), markup=False)
     err.print(f"\nThey are in Pulumi.{stack}.yaml, encrypted.", markup=False)
     err.print(f"Guests have to trust {ca_out}: add it to the CA bundle in the guest's root file system.", markup=False)
-    err.print(f"For kbs-client: pulumi config get {key_of(made.ADMIN_PRIVATE)} --stack {stack} > FILE", markup=False)
+    get = f"config get {key_of(made.ADMIN_PRIVATE)}"
+    command = f"ringfence sandbox pair pulumi {stack} {get}" if in_pair else f"pulumi {get} --stack {stack}"
+    err.print(f"For kbs-client: {command} > FILE", markup=False)
+
+
+def _judge(hosts: Sequence[str], ca_out: Path, project: Path) -> None:
+    for host in hosts:
+        if not is_host(host) and not is_address(host):
+            fail(f"--host {host!r} is no host name and no address. Write it without scheme, port and path.", MISUSED)
+    if not (project / "Pulumi.yaml").is_file():
+        fail(f"there is no Pulumi.yaml in {project}. Name the folder of one with --project.", MISUSED)
+    if ca_out.is_dir() or not os.access(ca_out if ca_out.exists() else ca_out.parent, os.W_OK):
+        fail(f"{ca_out} cannot be written. Name another file with --ca-out.", MISUSED)
+
+
+def _as_declared(path: Path, hosts: Sequence[str], broker: Broker | None, namespace: str | None) -> tuple[Broker, str]:
+    """Of the stack file, if it is there yet: keys that do not fit it would have to be rotated at once."""
+    declared: Fence | None = None
+    with suppress(SettingsError):
+        declared = read(path, ANY_DAY).fence
+    kbs, operator = (declared.kbs, declared.trustee_operator) if declared is not None else (None, None)
+    if kbs is not None and kbs.address.host not in hosts:
+        fail(f"{path.name} has kbs.address.host: {kbs.address.host}. Add --host {kbs.address.host}.", MISUSED)
+    if kbs is not None and broker not in {None, kbs.token.broker}:
+        fail(f"{path.name} has kbs.token.broker: {kbs.token.broker}. Leave --broker out, or correct one.", MISUSED)
+    found = operator.namespace if operator is not None else NAMESPACE
+    if namespace is not None and operator is not None and namespace != found:
+        fail(f"{path.name} has the key broker in {found}. Leave --namespace out, or correct one.", MISUSED)
+    chosen = namespace if namespace is not None else found
+    if not is_host(chosen) or "." in chosen:
+        fail(f"--namespace {chosen!r} cannot be one. Write that of trusteeOperator in the stack file.", MISUSED)
+    return broker or (kbs.token.broker if kbs is not None else "Ear"), chosen
 
 
 def _store(
     config: StackConfig,
-    hosts: list[str],
-    broker: Literal["Ear", "Simple"],
+    hosts: Sequence[str],
+    broker: Broker,
     namespace: str,
     *,
     rotate: bool,
@@ -81,7 +133,14 @@ def _store(
     else:
         authority = made.new_authority(now)
         fresh = {made.CA_KEY: authority.key, made.CA_CERTIFICATE: authority.certificate}
-    fresh |= made.new_keys(authority, hosts, namespace, broker, now)
+    try:
+        fresh |= made.new_keys(authority, hosts, namespace, broker, now)
+    except ValueError:
+        # The library's message may quote what it could not read.
+        fail(
+            f"{key_of(made.CA_KEY)} and {key_of(made.CA_CERTIFICATE)} are no authority that was made here. Put back "
+            "those that guests trust, or make new ones with --rotate-ca."
+        )
     taken = [name for name in fresh if key_of(name) in there]
     if taken and not (rotate or rotate_ca):
         fail(
@@ -89,9 +148,28 @@ def _store(
             "Add --rotate to replace them, --rotate-ca for the CA as well.",
             MISUSED,
         )
-    for name, value in fresh.items():
-        config.set_secret(key_of(name), value)
+    for number, (name, value) in enumerate(fresh.items()):
+        try:
+            config.set_secret(key_of(name), value)
+        except ConfigError as error:
+            if not number:
+                raise
+            kept = f"{number} of {len(fresh)} keys are kept, which do not go together"
+            raise ConfigError(str(error), f"{kept}: put it right and run the same with --rotate-ca.") from None
     return list(fresh)
+
+
+def _in_pair(project: Path, stack: str) -> StackConfig:
+    """The pair has a state and a passphrase of its own, of which the user's pulumi knows nothing."""
+    report = ConsoleReport(err)
+    with clear_errors():
+        found = pair.find()
+        if found is None:
+            fail("the two clusters are not up. Start them: ringfence sandbox pair up", WRONG)
+        tools = toolchain.ensure(report)
+        engine = found.engine(tools, project, report)
+        engine.ensure_stack(stack)
+        return StackConfig(tools["pulumi"], project, stack, engine.environment())
 
 
 def _pulumi() -> Path:

@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 from cryptography import x509
+from cryptography.hazmat.primitives.serialization import Encoding
 from rich.text import Text
 
 from cli.output import DONE, MISUSED, WRONG, fail, out, print_json
@@ -18,14 +19,12 @@ from components.verify.verification import Asked, Group
 from components.verify.verification import verify as judged
 from sandbox import places
 from settings.errors import SettingsError
-from settings.load import read
+from settings.load import ANY_DAY, read
 from settings.stack import Stack
 
 PAUSE = 5.0
 """Seconds between two looks."""
 
-# Whatever has expired since the stack was deployed is to be found and not to be refused.
-_ANY_DAY = datetime(2000, 1, 1, tzinfo=UTC)
 _COLOURS: Mapping[State, str] = {"ok": "green", "failed": "bold red", "unknown": "yellow"}
 
 
@@ -44,7 +43,8 @@ def verify(
 ) -> None:
     """Compare both clusters with the stack file, and knock at the key broker. Nothing is changed, no secret shown."""
     try:
-        found = read(project / f"Pulumi.{stack}.yaml", _ANY_DAY)
+        # Whatever has expired since the stack was deployed is to be found and not to be refused.
+        found = read(project / f"Pulumi.{stack}.yaml", ANY_DAY)
     except SettingsError as error:
         fail(str(error), MISUSED)
     if found.fence is None:
@@ -74,11 +74,11 @@ def _text(ca: Path | None) -> str | None:
     if ca is None:
         return None
     try:
-        text = ca.read_text(encoding="utf-8")
-        x509.load_pem_x509_certificates(text.encode())
+        found = x509.load_pem_x509_certificates(ca.read_bytes())
     except (OSError, ValueError):
         fail(f"{ca} is no certificate in PEM. Name the file that ringfence fence keys wrote, kbs-ca.pem.", MISUSED)
-    return text
+    # Nothing besides: a bundle has names in many languages, and the library takes ASCII only.
+    return "".join(one.public_bytes(Encoding.PEM).decode() for one in found)
 
 
 def _place(text: str | None) -> tuple[str, int] | None:

@@ -32,6 +32,7 @@ def up() -> None:
     err.print(f"Took {spoken(time.monotonic() - started)}.")
     kubeconfig = found.engine(tools, places.CHECKOUT, report).kubeconfig
     err.print(f"Look around:     export KUBECONFIG={kubeconfig}", markup=False)
+    err.print("Keys for it:     ringfence fence keys --pair --stack STACK --host HOST", markup=False)
     err.print("Deploy a stack:  ringfence sandbox pair pulumi STACK up", markup=False)
     err.print("End it:          ringfence sandbox pair down")
 

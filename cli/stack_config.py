@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 
 class ConfigError(Exception):
-    """pulumi would not do it. The message is pulumi's own, which names keys and no values."""
+    """pulumi would not do it. The message is pulumi's own, which names keys and no values. remedy: a sentence."""
+
+    def __init__(self, said: str, remedy: str = "Put it right, and run the same again.") -> None:
+        super().__init__(said)
+        self.remedy = remedy
 
 
 @dataclass(frozen=True)
 class StackConfig:
-    """Of one stack. pulumi: the program. project: the folder of Pulumi.yaml."""
+    """Of one stack. pulumi: the program. project: the folder of Pulumi.yaml. environment: None for our own."""
 
     pulumi: Path
     project: Path
     stack: str
+    environment: Mapping[str, str] | None = None
 
     def keys(self) -> set[str]:
         """Those that have a value, such as "secrets:kbs-tls-key"."""
@@ -36,8 +41,19 @@ class StackConfig:
 
     def _run(self, words: Sequence[str], value: str = "") -> str:
         command = [str(self.pulumi), *words, "--stack", self.stack, "--non-interactive", "--color", "never"]
-        done = subprocess.run(command, cwd=self.project, input=value, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            command,
+            cwd=self.project,
+            env=self.environment,
+            input=value,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         if done.returncode != 0:
             said = done.stderr.strip().splitlines()
-            raise ConfigError(said[-1].removeprefix("error: ") if said else f"pulumi {words[0]} failed")
+            last = said[-1].removeprefix("error: ") if said else f"pulumi {words[0]} failed"
+            if last.startswith("no stack named"):
+                raise ConfigError(last, f"Make it first: pulumi stack init {self.stack}.")
+            raise ConfigError(last)
         return done.stdout

@@ -6,6 +6,7 @@ is read here, never declared: a RuntimeClass declared twice would have two owner
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -30,6 +31,7 @@ from settings.cc_presets import (
 )
 
 FIELD_MANAGER = "ringfence-cc-node-label"
+DEFAULT_KEY = "node.kubernetes.io/worker"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +52,7 @@ class CcRuntimeArgs:
     nodes: Sequence[str]
     runtime_classes: Sequence[RuntimeClass]
     default_runtime_class: str
-    node_label: tuple[str, str] = ("node.kubernetes.io/worker", "")
+    node_label: tuple[str, str] = (DEFAULT_KEY, "")
     env: Mapping[str, str] = field(default_factory=dict)
     tolerations: Sequence[Mapping[str, str]] = ()
     debug: bool = False
@@ -124,7 +126,9 @@ class CcRuntime(pulumi.ComponentResource):
                 name=node,
                 labels={key: value},
                 # A manager of its own owns this label and nothing else of the node; so much goes again with it.
-                annotations={"pulumi.com/patchFieldManager": FIELD_MANAGER},
+                # It takes this very annotation from the manager of the label before; whether the label itself is free
+                # has been asked.
+                annotations={"pulumi.com/patchFieldManager": field_manager(key), "pulumi.com/patchForce": "true"},
             ),
             opts=pulumi.ResourceOptions(
                 parent=self,
@@ -133,6 +137,13 @@ class CcRuntime(pulumi.ComponentResource):
                 hooks=pulumi.ResourceHookBinding(before_create=[exists]),
             ),
         )
+
+
+def field_manager(key: str) -> str:
+    """Of the label with this key. Another is made before the old one goes, and with that goes all its manager has."""
+    if key == DEFAULT_KEY:
+        return FIELD_MANAGER
+    return f"{FIELD_MANAGER}-{hashlib.sha256(key.encode()).hexdigest()[:8]}"
 
 
 def spec(args: CcRuntimeArgs) -> dict[str, Any]:

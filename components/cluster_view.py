@@ -8,9 +8,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from kubernetes import client, config
+from kubernetes import client
 from kubernetes.client import ApiClient, ApiException
 from urllib3.exceptions import HTTPError
+
+from components.kubeconfig import KubeconfigError, client_of
 
 GROUP, VERSION, PLURAL = "confidentialcontainers.org", "v1beta1", "ccruntimes"
 ANSWER_WITHIN = 15.0
@@ -35,15 +37,11 @@ class ClusterAccess:
 def reading(access: ClusterAccess) -> Iterator[View]:
     """A view as long as the block lasts. UnreachableError from within where the cluster cannot be read."""
     try:
-        with config.new_client_from_config(  # type: ignore[no-untyped-call]
-            config_file=access.kubeconfig, context=access.context, persist_config=False
-        ) as api:
-            # One try: who waits asks again anyway, and says meanwhile what is wrong.
-            api.configuration.retries = False
+        with client_of(access.context, access.kubeconfig) as api:
             yield View(api)
     except ApiException as error:
         raise UnreachableError(f"the API server of {access.context} refuses: {error.status} {_said(error)}") from error
-    except (HTTPError, config.ConfigException, OSError) as error:
+    except (HTTPError, KubeconfigError, OSError) as error:
         raise UnreachableError(f"the cluster {access.context} cannot be reached: {error}") from error
 
 

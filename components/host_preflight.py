@@ -16,6 +16,7 @@ import pulumi
 import pulumi_command as command
 import pulumi_kubernetes as kubernetes
 
+from components.cluster_view import UnreachableError
 from components.labels import MANAGED
 from components.preflight import job
 from components.preflight.facts import NoFactsError, parse, script
@@ -92,7 +93,7 @@ class HostPreflight(pulumi.ComponentResource):
         called = job.name_for(node, mark(args.again, json.dumps(job.spec(node, jobs.image, jobs.timeout))))
 
         async def fit(hook: pulumi.ResourceHookArgs) -> None:
-            verdict(node, await asyncio.to_thread(jobs.read_log, called), args.wanted, _once_more(hook.urn))
+            verdict(node, await asyncio.to_thread(_log, jobs, node, called), args.wanted, _once_more(hook.urn))
 
         hook = pulumi.ResourceHook(f"{name}-{node}-fit", fit)
         done = kubernetes.batch.v1.Job(
@@ -112,13 +113,24 @@ class HostPreflight(pulumi.ComponentResource):
             return
 
         async def judged(urn: str) -> Sequence[str]:
-            return _judged(node, await asyncio.to_thread(jobs.read_log, called), args.wanted, _once_more(urn))
+            try:
+                said = await asyncio.to_thread(_log, jobs, node, called)
+            except UnfitError as error:
+                raise pulumi.RunError(str(error)) from None
+            return _judged(node, said, args.wanted, _once_more(urn))
 
         self.verdicts[node] = done.urn.apply(judged)
 
 
 class UnfitError(Exception):
     """What a host lacks, and what to do about each, for a user."""
+
+
+def _log(jobs: Jobs, node: str, called: str) -> str:
+    try:
+        return jobs.read_log(called)
+    except UnreachableError as error:
+        raise UnfitError(f"What was found on node {node} cannot be read: {error}. Run pulumi up again.") from None
 
 
 def verdict(host: str, said: str, wanted: Requirements, then: str) -> list[str]:

@@ -209,7 +209,7 @@ class Engine:
                 command,
                 cwd=cwd,
                 env=self.environment(),
-                stdin=subprocess.DEVNULL,
+                stdin=None if _given_on_standard_input(arguments, capture) else subprocess.DEVNULL,
                 stdout=out if capture else None,
                 stderr=errors if capture else None,
                 # A session of its own: at a second SIGINT pulumi drops everything, so the terminal's must not come on
@@ -275,6 +275,11 @@ class Engine:
 def _unattended(command: str) -> tuple[str, ...]:
     """So that no question is asked. A destroy keeps its preview: it is where what is protected stops all of it."""
     return ("--yes",) if command == "destroy" else _UNATTENDED
+
+
+def _given_on_standard_input(arguments: Sequence[str], capture: bool) -> bool:
+    """As `pulumi config set --secret KEY < FILE`. Of a terminal, pulumi in a session of its own could read nothing."""
+    return not capture and arguments[0] == "config" and not sys.stdin.isatty()
 
 
 def _text(file: IO[bytes]) -> str:

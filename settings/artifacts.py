@@ -60,10 +60,19 @@ Name = Annotated[str, AfterValidator(_name)]
 Inside = Annotated[str, AfterValidator(_inside)]
 
 
+def _url(value: str) -> str:
+    if re.search(r"://[^/@]*:[^/@]*@", value):
+        raise refused(
+            "has a password in it, which is not repeated here.",
+            "Take it for known; write the address without it, and let git on the builder have its own credentials.",
+        )
+    return value
+
+
 class SourceSettings(Section):
     """A git repository, always at one commit."""
 
-    url: Text = Field(description="where the builder fetches it from")
+    url: Annotated[Text, AfterValidator(_url)] = Field(description="where the builder fetches it from")
     commit: Annotated[str, AfterValidator(_commit)] = Field(description="the commit, all 40 digits of it")
 
 

@@ -10,19 +10,12 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from settings.cc_presets import OWNED_ENV, PRESETS, Preset, PresetName, RuntimeClass
 from settings.driver import Toleration
 from settings.section import Section, refused
-from settings.values import Image, is_qualified
+from settings.values import Image, NodeName, is_qualified
 
 _LABEL_VALUE = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
-_SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 _ANNOTATION = re.compile(r"[a-z][a-z0-9_]*")
 _ENV_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _KUBELET_MAY_NOT = "node-role.kubernetes.io/"
-
-
-def _node(value: str) -> str:
-    if len(value) > 253 or not _SUBDOMAIN.fullmatch(value):
-        raise refused(f"{value!r} cannot be a node's name.", "Write it as kubectl get nodes prints it.")
-    return value
 
 
 def _some(value: tuple[str, ...]) -> tuple[str, ...]:
@@ -175,7 +168,7 @@ class CcRuntimeSettings(Section):
     post_uninstall_image: Image | None = Field(
         default=None, description="the image that undoes the preparation; without it, that of preInstallImage"
     )
-    nodes: Annotated[tuple[Annotated[str, AfterValidator(_node)], ...], AfterValidator(_some)] = Field(
+    nodes: Annotated[tuple[NodeName, ...], AfterValidator(_some)] = Field(
         description="names of the nodes that run confidential containers; the stack labels them"
     )
     node_label: NodeLabel = Field(

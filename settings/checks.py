@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from difflib import get_close_matches
 
@@ -10,6 +11,7 @@ from settings.cluster import Cluster
 from settings.driver import RESERVED
 from settings.errors import Problem
 from settings.explain import dotted
+from settings.fence import Fence
 from settings.fence_checks import judge_fence
 from settings.ring import Ring
 from settings.stack import PROJECT, Stack
@@ -18,20 +20,45 @@ from topology.profiles import OPENFUYAO, PROFILES
 
 def judge(stack: Stack, today: datetime) -> list[Problem]:
     """Every problem of a stack whose keys are right one by one. today: with a time zone."""
-    found = _gates(stack.cluster)
+    found = _gates(stack.cluster, ["cluster"])
     if stack.ring is None and stack.fence is None:
         found.append(Problem(PROJECT, "the stack deploys nothing.", "Add ringfence:ring, ringfence:fence or both."))
     if stack.ring is not None:
         found += [*_lost(stack.cluster, stack.ring), *_ring(stack.ring), *_driver(stack.ring)]
     if stack.fence is not None:
+        if stack.fence.trusted_cluster is not None:
+            found += _gates(stack.fence.trusted_cluster, ["fence", "trustedCluster"])
         found += judge_fence(stack.fence, stack.cluster, today)
+        found += _namespaces(stack.fence, stack.ring)
     return found
 
 
-def _gates(cluster: Cluster) -> list[Problem]:
+def _namespaces(fence: Fence, ring: Ring | None) -> list[Problem]:
+    """Each is made once: the second of the same name would fail halfway through."""
+    taken: dict[str, str] = {}
+    if ring is not None:
+        taken |= dict.fromkeys(ring.namespaces, "ring.namespaces")
+        if ring.driver is not None:
+            taken[ring.driver.namespace] = "ring.driver"
+    operators: list[tuple[str, str]] = []
+    if fence.installed_cc_operator is not None:
+        operators.append(("ccOperator", fence.installed_cc_operator.namespace))
+    if fence.trustee_operator is not None and fence.trusted_cluster is None:
+        operators.append(("trusteeOperator", fence.trustee_operator.namespace))
+    found = []
+    for section, namespace in operators:
+        if namespace in taken:
+            key = dotted(["fence", section, "namespace"])
+            reason = f"{namespace} is that of {taken[namespace]} too, and an operator needs one of its own."
+            found.append(Problem(key, reason, "Write another one, or leave the key out."))
+        taken[namespace] = f"fence.{section}"
+    return found
+
+
+def _gates(cluster: Cluster, at: Sequence[str]) -> list[Problem]:
     found = []
     for gate, on in cluster.feature_gates.items():
-        key = dotted(["cluster", "featureGates", gate])
+        key = dotted([*at, "featureGates", gate])
         if gate not in GATES:
             close = get_close_matches(gate, GATES, n=1)
             remedy = f"Did you mean {close[0]}?" if close else f"The gates are {', '.join(GATES)}."
@@ -40,7 +67,7 @@ def _gates(cluster: Cluster) -> list[Problem]:
         now = stage(gate, cluster.version)
         if now is Stage.ABSENT:
             reason = f"Kubernetes {cluster.version} has no such gate, and would not start with it."
-            found.append(Problem(key, reason, "Remove it, or correct cluster.version."))
+            found.append(Problem(key, reason, f"Remove it, or correct {at[-1]}.version."))
         elif now is Stage.LOCKED and not on:
             reason = f"Kubernetes {cluster.version} locks it to true, and would not start with false."
             found.append(Problem(key, reason, "Remove it."))

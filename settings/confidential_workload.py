@@ -10,14 +10,17 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from settings.cc_runtime import Host, Proxy, RuntimeClassName
 from settings.images import by_digest
 from settings.section import Section, refused
-from settings.values import Image, Namespace, Text
+from settings.values import Image, Namespace, ObjectName, Text
 
 SWIOTLB_STEP_MI = 64
+MEMORY_MOST_MI = 16 * 1024 * 1024
+"""16 TiB, more than a host has: who writes more has another unit in mind."""
 DEVICES_MOST = 14
 
 _KBS_URL = re.compile(r"(https?)://([A-Za-z0-9]([-A-Za-z0-9.]*[A-Za-z0-9])?):([0-9]{1,5})")
 _KBS_URI = re.compile(r"kbs:///[^/\s]+/[^/\s]+/[^/\s]+")
 _CDI = re.compile(r"[a-zA-Z0-9][-a-zA-Z0-9_.]*/[a-zA-Z0-9][-a-zA-Z0-9_.]*=[-a-zA-Z0-9_.:]+")
+_PARAM = re.compile(r"[!#-~]+")
 _OWNED_PARAMS = {
     "agent.aa_kbc_params": "kbsUrl",
     "agent.enable_signature_verification": "signaturePolicyUri",
@@ -66,6 +69,8 @@ def _memory(value: int) -> int:
         raise refused(
             f"{value} MiB cannot be secure memory.", "Write at least 1024, and an even number: it is given in 2 MiB."
         )
+    if value > MEMORY_MOST_MI:
+        raise refused(f"{value} MiB are more than any host has.", "Write it in MiB: 8 GiB are 8192.")
     return value
 
 
@@ -87,6 +92,18 @@ def _params(value: dict[str, str]) -> dict[str, str]:
             raise refused(f"{name} has a key of its own.", f"Remove it and write {_OWNED_PARAMS[name]}.")
         if not name or re.search(r"[\s=]", name) or re.search(r"\s", text):
             raise refused(f"{name}={text} is not one word of a kernel command line.", "Write it without spaces.")
+        if not _PARAM.fullmatch(f"{name}{text}"):
+            # A quotation mark takes in what comes after it, and the kernel reads bytes.
+            raise refused(
+                f"{name}={text} is not read as written.", "Write letters, digits and signs of ASCII, no quotes."
+            )
+    return value
+
+
+def _valued(value: Any) -> Any:
+    for name, text in value.items() if isinstance(value, dict) else ():
+        if text is None:
+            raise refused(f"{name} has no value.", f'Write {name}: "" for a parameter without one.')
     return value
 
 
@@ -100,7 +117,7 @@ def _no_init_data(_: Any) -> Any:
 class WorkloadSettings(Section):
     """No secret belongs here: the host reads all of it. Secrets come from the key broker."""
 
-    name: Namespace = Field(description="the Deployment's name")
+    name: ObjectName = Field(description="the Deployment's name")
     namespace: Namespace = Field(description="the namespace, which is there already")
     image: Annotated[Image, AfterValidator(_digest)] = Field(description="the image, by digest")
     runtime_class: RuntimeClassName = Field(description="the runtime class, such as kata-qemu-virtcca")
@@ -132,10 +149,10 @@ class WorkloadSettings(Section):
     devices: tuple[Annotated[str, AfterValidator(_device)], ...] = Field(
         default=(), description="CDI names of VFIO devices for the guest"
     )
-    claim_templates: tuple[Namespace, ...] = Field(
+    claim_templates: tuple[ObjectName, ...] = Field(
         default=(), description="ResourceClaimTemplates of its namespace; whether they reach a guest is not proven"
     )
-    kernel_params: Annotated[dict[str, str], AfterValidator(_params)] = Field(
+    kernel_params: Annotated[dict[str, str], BeforeValidator(_valued), AfterValidator(_params)] = Field(
         default_factory=dict, description='further parameters of the guest\'s kernel; "" for one without a value'
     )
     create_timeout: int | None = Field(

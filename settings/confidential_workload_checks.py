@@ -18,7 +18,7 @@ def judge_workload(
     """at: where it is in the stack file. kbs_url: the stack's key broker as guests reach it."""
     url = workload.kbs_url or kbs_url
     found = [*_runtime(workload, at, runtime, url), *_devices(workload, at, runtime), *_broker(workload, at, url)]
-    return [*found, *_production(workload, at, runtime, url)] if production else found
+    return [*found, *_production(workload, at, runtime)] if production else found
 
 
 def annotations_of(workload: WorkloadSettings, kbs_url: str | None) -> tuple[str, ...]:
@@ -86,14 +86,15 @@ def _broker(workload: WorkloadSettings, at: Loc, url: str | None) -> Iterator[Pr
         yield Problem(dotted([*at, "guestNoProxy"]), reason, f"Add {host}.")
 
 
-def _production(workload: WorkloadSettings, at: Loc, runtime: CcRuntimeSettings, url: str | None) -> Iterator[Problem]:
+def _production(workload: WorkloadSettings, at: Loc, runtime: CcRuntimeSettings) -> Iterator[Problem]:
     otherwise = "or set production: false for a stack that only tries things out."
     pull_types = {one.name: one.pull_type for one in runtime.classes}
     if pull_types.get(workload.runtime_class) == "":
         reason = f"with {workload.runtime_class} the host pulls the image and can change it."
         yield Problem(dotted([*at, "runtimeClass"]), reason, f"Write a class with guest-pull, {otherwise}")
-    if url is not None and url.startswith("http://"):
-        reason = f"{url} is not encrypted, so keys could be read and replaced on their way."
+    # The stack's own is judged where it is described.
+    if workload.kbs_url is not None and workload.kbs_url.startswith("http://"):
+        reason = f"{workload.kbs_url} is not encrypted, so keys could be read and replaced on their way."
         yield Problem(dotted([*at, "kbsUrl"]), reason, f"Write https://, {otherwise}")
     for name, value in workload.kernel_params.items():
         if name.startswith("agent.debug_console") or (name == "agent.log" and value in {"debug", "trace"}):

@@ -6,7 +6,7 @@ import re
 import types
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
-from typing import Any, Union, get_args, get_origin
+from typing import Annotated, Any, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
@@ -37,7 +37,30 @@ def problems(error: ValidationError, model: type[BaseModel]) -> list[Problem]:
         if found["type"] == "extra_forbidden"
         and (close := _closest(str(found["loc"][-1]), _fields(model, found["loc"][:-1]))) is not None
     }
-    return [_problem(found, model) for found in errors if found["type"] != "missing" or found["loc"] not in meant]
+    # An entry that is refused is not counted, so that a list of wrong ones seems to be empty.
+    within = {found["loc"][:step] for found in errors for step in range(len(found["loc"]))}
+    return [
+        _problem(found, model)
+        for found in errors
+        if not (found["type"] == "missing" and found["loc"] in meant)
+        and not (found["type"] == "too_short" and found["loc"] in within)
+    ]
+
+
+def empty_sections(data: Mapping[str, Any], model: type[BaseModel], at: Loc = ()) -> list[Problem]:
+    """A problem for each section that is named and has nothing below it. It would count as one that is not there."""
+    found = []
+    for key, field in _by_key(model).items():
+        section, value = _section(field.annotation), data.get(key)
+        if key not in data or not (isinstance(section, type) and issubclass(section, BaseModel)):
+            continue
+        # pulumi hands a key without a value on as an empty text.
+        if value is None or (value == "" and not at):
+            remedy = "Write what belongs below it, or remove the key."
+            found.append(Problem(dotted([*at, key]), "has no value.", remedy))
+        elif isinstance(value, Mapping):
+            found += empty_sections(value, section, [*at, key])
+    return found
 
 
 def dotted(loc: Loc) -> str:
@@ -81,15 +104,25 @@ def _problem(found: ErrorDetails, model: type[BaseModel]) -> Problem:
         return Problem(key, "is an empty list.", "Write at least one entry.")
     if kind == "literal_error":
         choices = [choice or '""' for choice in re.findall("'([^']*)'", context["expected"])]
-        return Problem(key, f"is {value!r}.", f"Write {_or(choices)}.")
+        said = "has no value." if value is None else f"is {_shown(value)}."
+        return Problem(key, said, f"Write {_or(choices)}.")
     if kind in {"greater_than_equal", "less_than_equal"}:
         word, limit = ("least", context.get("ge")) if "greater" in kind else ("most", context.get("le"))
         return Problem(key, f"is {value}.", f"Write at {word} {limit}.")
     if value is None:
         return Problem(key, "has no value.", "Write one, or remove the key.")
     if kind in _WANTED:
-        return Problem(key, f"is {value!r}.", f"Write {_WANTED[kind]}.")
-    return Problem(key, f"is {value!r}: {found['msg']}.", "Correct it.")
+        return Problem(key, f"is {_shown(value)}.", f"Write {_WANTED[kind]}.")
+    return Problem(key, f"is {_shown(value)}: {found['msg']}.", "Correct it.")
+
+
+def _shown(value: Any) -> str:
+    """As in the file. What is in a mapping or a list is not repeated: it may be long, and not for everyone."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, dict | list):
+        return f"{'a mapping' if isinstance(value, dict) else 'a list'}{'' if value else ' without entries'}"
+    return repr(value)
 
 
 def _or(words: Sequence[str]) -> str:
@@ -117,7 +150,9 @@ def _by_key(section: type[BaseModel]) -> dict[str, FieldInfo]:
 
 
 def _section(annotation: Any) -> Any:
-    """`Driver | None` → Driver."""
+    """`Driver | None`, `Annotated[Driver, …]` → Driver."""
+    if get_origin(annotation) is Annotated:
+        return _section(get_args(annotation)[0])
     if get_origin(annotation) in {Union, types.UnionType}:
         return next(part for part in get_args(annotation) if part is not type(None))
     return annotation

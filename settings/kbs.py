@@ -5,6 +5,7 @@ Values that are secret are under `secrets:` (see settings.secrets); here are the
 
 from __future__ import annotations
 
+import ipaddress
 import re
 from typing import Annotated, Any, Literal
 
@@ -51,12 +52,28 @@ def _data_key(value: str) -> str:
     return value
 
 
+def is_host(value: str) -> bool:
+    """Whether it is a host name or an IPv4 address, and nothing besides."""
+    if re.fullmatch(r"[0-9.]+", value):
+        return _is_ipv4(value)
+    longest = max(len(label) for label in value.split("."))
+    return len(value) <= 253 and longest <= 63 and _HOST.fullmatch(value) is not None
+
+
 def _host(value: str) -> str:
-    if len(value) > 253 or not _HOST.fullmatch(value):
+    if not is_host(value):
         raise refused(
             f"{value!r} is no host name and no IPv4 address.", "Write it without scheme, port and path, in lower case."
         )
     return value
+
+
+def _is_ipv4(value: str) -> bool:
+    try:
+        ipaddress.IPv4Address(value)
+    except ValueError:
+        return False
+    return True
 
 
 def _claim(value: str) -> str:
@@ -74,6 +91,9 @@ def _digest(value: str) -> str:
 
 
 def _moment(value: str) -> str:
+    if re.fullmatch(r"\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2} .*UTC", value):
+        # What YAML takes for a moment reaches us as pulumi writes one.
+        raise refused("has no quotes, and is no text without them.", 'Write it as "2027-01-31T00:00:00Z", in quotes.')
     if not _MOMENT.fullmatch(value):
         raise refused(f"{value!r} is not in the form that the RVPS reads.", "Write it as 2027-01-31T00:00:00Z.")
     return value
@@ -91,10 +111,35 @@ def _uri(value: str) -> str:
     return value
 
 
+def _known_to_all(value: str) -> str:
+    if re.search(r"-----BEGIN [A-Z ]*PRIVATE KEY-----", value):
+        raise refused(
+            "is a private key, and lies in the stack file in clear, for everyone who can read the repository.",
+            "Take it for known, make a new one, and give that as a secret: write secret and its name instead of text.",
+        )
+    return value
+
+
+def _someone(value: dict[str, str]) -> dict[str, str]:
+    if not value:
+        raise refused("names nobody, so no image could run.", "Name a registry or repository and its cosign key.")
+    return value
+
+
 def _env(value: dict[str, str]) -> dict[str, str]:
     for name in value:
         if not _ENV.fullmatch(name):
             raise refused(f"{name!r} cannot be an environment variable.", "Use letters, digits and _.")
+    return value
+
+
+def _no_bare_value(value: Any) -> Any:
+    if value is not None and not isinstance(value, dict):
+        # Not quoted: it may be what guests are to be given in secret.
+        raise refused(
+            "is no mapping, and what it is is not repeated in case it is secret.",
+            "Write <key>: {secret: NAME}, or text or imagePolicy instead of secret.",
+        )
     return value
 
 
@@ -162,7 +207,7 @@ class Insecure(Section):
 class ImagePolicy(Section):
     """Who must have signed an image that a guest runs; whatever is not named is refused."""
 
-    signed_by: dict[Text, KbsUri] = Field(
+    signed_by: Annotated[dict[Text, KbsUri], AfterValidator(_someone)] = Field(
         description="registry or repository → kbs:///default/<Secret>/<key> of the cosign public key"
     )
 
@@ -175,8 +220,15 @@ class Resource(Section):
         default="text",
         description="how the secret is written: text, base64, or imageKey for the base64 of an image's 32-byte key",
     )
-    text: Text | None = Field(default=None, description="the value itself, where it is for everyone to know")
+    text: Annotated[Text, AfterValidator(_known_to_all)] | None = Field(
+        default=None, description="the value itself, where it is for everyone to know"
+    )
     image_policy: ImagePolicy | None = Field(default=None, description="a security policy for images, written for you")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _mapping(cls, value: Any) -> Any:
+        return _no_bare_value(value)
 
     @model_validator(mode="after")
     def _one(self) -> Resource:
@@ -271,7 +323,7 @@ class KbsSettings(Section):
     virtcca_certificates: VirtccaCertificates | None = Field(
         default=None, description="Huawei's device certificates: family, root, sub"
     )
-    resources: dict[SecretResource, dict[DataKey, Resource]] = Field(
+    resources: dict[SecretResource, Annotated[dict[DataKey, Resource], BeforeValidator(_no_bare_value)]] = Field(
         default_factory=dict, description="what guests may ask for: name of a Secret → key → value"
     )
     env: Annotated[dict[str, str], AfterValidator(_env)] = Field(

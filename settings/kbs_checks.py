@@ -16,6 +16,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from settings.errors import Problem
 from settings.explain import dotted
 from settings.kbs import RIM, KbsSettings
+from settings.kbs_secrets import SERVICE
 from settings.trustee import ALL_IN_ONE, MICROSERVICES, OPERATOR_POLICY_FILE, policy_file
 
 AT = ("fence", "kbs")
@@ -26,7 +27,11 @@ EXPIRES_SOON = timedelta(days=14)
 
 VIRTCCA_ENV = ("VIRTCCA_ROOT_CERT", "VIRTCCA_SUB_CERT")
 
+_IN_REGO = re.compile(r'"(?:[^"\\\n]|\\.)*"|`[^`]*`|#[^\n]*')
+"""Texts and comments, in which brackets mean nothing."""
+_PACKAGE = re.compile(r"\s*package\s+policy\s*$", re.MULTILINE)
 _ALLOWS_ALL = re.compile(r"^\s*default\s+allow\s*:?=\s*true\b", re.MULTILINE)
+_BRACKETS = {"(": ")", "[": "]", "{": "}"}
 _HEX_DIGITS = {"sha256": 64, "sha384": 96, "sha512": 128}
 
 
@@ -134,6 +139,12 @@ def _policies(kbs: KbsSettings, production: bool) -> list[_Found]:
         reason = "gives every resource to every guest, whatever it runs."
         found.append((("resourcePolicy", "kind"), reason, "Write affirming or byTenant."))
     for at, text in (("resourcePolicy", resource.text), ("attestationPolicy", policy.text)):
+        wrong = _no_rego(text) if text is not None else None
+        if wrong is not None:
+            reason = f"{wrong}, so the KBS could not read it and would give nothing to anyone."
+            found.append(
+                ((at, "text"), reason, "Write the rego itself, package policy first, as `opa check` takes it.")
+            )
         if production and text is not None and _ALLOWS_ALL.search(text):
             reason = "says yes where nothing else is said, which production does not allow."
             found.append(((at, "text"), reason, "Write default allow := false, and rules for what is allowed."))
@@ -145,6 +156,20 @@ def _policies(kbs: KbsSettings, production: bool) -> list[_Found]:
             key = ("resourcePolicy", "tenants", name)
             found.append((key, f"there is no {name} in resources.", "Add it there, or remove it here."))
     return found
+
+
+def _no_rego(text: str) -> str | None:
+    """What shows at once that a text is no policy. That it is one, only a parser of rego could tell."""
+    code = _IN_REGO.sub(lambda found: "" if found[0].startswith("#") else '""', text)
+    if not _PACKAGE.match(code):
+        return "does not begin with package policy"
+    opened: list[str] = []
+    for sign in re.findall(r"[][(){}]", code):
+        if sign in _BRACKETS:
+            opened.append(_BRACKETS[sign])
+        elif not opened or opened.pop() != sign:
+            return f"has a {sign} that closes nothing"
+    return f"lacks a {opened[-1]}" if opened else None
 
 
 def _references(kbs: KbsSettings, today: datetime) -> list[_Found]:
@@ -226,16 +251,20 @@ def _resources(kbs: KbsSettings) -> list[_Found]:
         for key, one in keys.items():
             for scope, uri in (one.image_policy.signed_by if one.image_policy else {}).items():
                 secret, held = uri.removeprefix("kbs:///default/").split("/")
-                if held not in kbs.resources.get(secret, {}):
+                signer = kbs.resources.get(secret, {}).get(held)
+                if signer is None:
                     at = ("resources", name, key, "imagePolicy", "signedBy", scope)
                     reason = f"there is no {secret} with {held} in resources."
                     found.append((at, reason, "Add the cosign public key there."))
+                elif signer.secret is None and "-----BEGIN PUBLIC KEY-----" not in (signer.text or ""):
+                    reason = "is no public key in PEM, and signatures are to be checked with it."
+                    found.append((("resources", secret, held), reason, "Write what is in cosign.pub."))
     return found
 
 
 def _address(kbs: KbsSettings, one_cluster: bool) -> list[_Found]:
     host = kbs.address.host
-    if host == "localhost" or _is_loopback(host):
+    if host == "localhost" or _is_guest(host):
         return [(("address", "host"), f"{host} is the guest itself.", "Write where the guest reaches the KBS.")]
     if one_cluster:
         return []
@@ -243,14 +272,21 @@ def _address(kbs: KbsSettings, one_cluster: bool) -> list[_Found]:
     if kbs.service_type == "ClusterIP":
         reason = "is reached from inside its own cluster only, and the guests run on another."
         found.append((("serviceType",), f"ClusterIP {reason}", "Write LoadBalancer or NodePort."))
-    if host.endswith((".svc", ".cluster.local")) or "." not in host:
+    if within_cluster(host):
         reason = f"{host} has a meaning inside one cluster only, and the guests run on another."
         found.append((("address", "host"), reason, "Write a name that both know, or an address."))
     return found
 
 
-def _is_loopback(host: str) -> bool:
+def within_cluster(host: str) -> bool:
+    """Whether it is a name that only pods of one cluster can look up."""
+    service = host.startswith(f"{SERVICE}.") and host.count(".") == 1
+    return service or host.endswith((".svc", ".cluster.local")) or "." not in host
+
+
+def _is_guest(host: str) -> bool:
     try:
-        return ipaddress.ip_address(host).is_loopback
+        found = ipaddress.ip_address(host)
     except ValueError:
         return False
+    return found.is_loopback or found.is_unspecified

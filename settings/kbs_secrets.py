@@ -22,6 +22,19 @@ IMAGE_KEY_BYTES = 32
 SERVICE = "kbs-service"
 """The operator's Service, by which what runs beside the KBS reaches it."""
 
+MADE = frozenset(
+    {
+        "kbs-admin-public-key",
+        "kbs-ca-certificate",
+        "kbs-tls-certificate",
+        "kbs-tls-key",
+        "kbs-token-ca-certificate",
+        "kbs-token-certificate",
+        "kbs-token-key",
+    }
+)
+"""Those that `ringfence fence keys` makes, by the names that a section takes where it says none."""
+
 _KEYS = "Run `ringfence fence keys --rotate` to make a new set."
 
 
@@ -39,6 +52,12 @@ def judge_secrets(kbs: KbsSettings, secrets: Mapping[str, Secret], today: dateti
             found += _resource(one, secrets)
     # One certificate may be asked for in two places.
     return list(dict.fromkeys(found))
+
+
+def remedies(kbs: KbsSettings, stack: str) -> Mapping[str, str]:
+    """Name → how it gets there, of those that one command makes together."""
+    words = f"ringfence fence keys --stack {stack} --host {kbs.address.host} --broker {kbs.token.broker}"
+    return {name: f"Run `{words}`, which makes all of them." for name in kbs.secret_names if name in MADE}
 
 
 def resource_bytes(one: Resource, secrets: Mapping[str, Secret]) -> bytes:

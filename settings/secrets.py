@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Annotated, Any
 
 from pulumi.runtime.config import CONFIG, is_config_secret
-from pydantic import AfterValidator
+from pydantic import BeforeValidator
 
 from settings.errors import Problem
 from settings.section import refused
@@ -35,16 +36,17 @@ class Secret:
     __str__ = __repr__
 
 
-def _name(value: str) -> str:
-    if not _NAME.fullmatch(value):
+def _name(value: Any) -> str:
+    if not isinstance(value, str) or not _NAME.fullmatch(value):
+        # Not quoted: who writes something else here has most likely written the secret itself.
         raise refused(
-            f"{value!r} cannot be the name of a secret.",
-            "Use up to 63 lower-case letters, digits and dashes, with a letter or digit at both ends.",
+            "what is written there cannot be the name of a secret, and is not repeated in case it is one.",
+            "Write a name of up to 63 lower-case letters, digits and dashes; its value belongs under secrets:.",
         )
     return value
 
 
-SecretName = Annotated[str, AfterValidator(_name)]
+SecretName = Annotated[str, BeforeValidator(_name)]
 """The name of a value under `secrets:` in the stack file."""
 
 
@@ -58,11 +60,16 @@ def remedy_for(name: str) -> str:
     return f"Give it on standard input: `pulumi config set --secret {key_of(name)} < FILE`."
 
 
-def load(names: Iterable[str]) -> tuple[Mapping[str, Secret], Sequence[Problem]]:
-    """From the configuration of the program that runs: those that are there, and a problem for each other one."""
+def load(
+    names: Iterable[str], remedies: Mapping[str, str] = MappingProxyType({})
+) -> tuple[Mapping[str, Secret], Sequence[Problem]]:
+    """From the configuration of the program that runs: those that are there, and a problem for each other one.
+
+    remedies: name → how it gets there, for those that are not given by hand.
+    """
     given = CONFIG.get()
     asked = list(names)
-    return _pick(asked, {name: (given.get(key_of(name)), is_config_secret(key_of(name))) for name in asked})
+    return _pick(asked, {name: (given.get(key_of(name)), is_config_secret(key_of(name))) for name in asked}, remedies)
 
 
 def names_in(config: Mapping[str, Any], names: Iterable[str]) -> Sequence[Problem]:
@@ -77,17 +84,18 @@ def names_in(config: Mapping[str, Any], names: Iterable[str]) -> Sequence[Proble
 
 
 def _pick(
-    names: Iterable[str], given: Mapping[str, tuple[Any, bool]]
+    names: Iterable[str], given: Mapping[str, tuple[Any, bool]], remedies: Mapping[str, str] = MappingProxyType({})
 ) -> tuple[Mapping[str, Secret], Sequence[Problem]]:
     found: dict[str, Secret] = {}
     problems: list[Problem] = []
     for name in dict.fromkeys(names):
         value, encrypted = given.get(name, (None, False))
         if value is None:
-            problems.append(Problem(key_of(name), "is missing.", remedy_for(name)))
+            problems.append(Problem(key_of(name), "is missing.", remedies.get(name) or remedy_for(name)))
         elif not encrypted:
             reason = "lies in the stack file in clear, for everyone who can read the repository."
-            problems.append(Problem(key_of(name), reason, f"Take it for known, make a new one. {remedy_for(name)}"))
+            remedy = remedies.get(name) or remedy_for(name)
+            problems.append(Problem(key_of(name), reason, f"Take it for known, make a new one. {remedy}"))
         else:
             found[name] = Secret(name, str(value))
     return found, problems

@@ -13,6 +13,11 @@ _DNS_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 _SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 _NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
+_REPOSITORY = re.compile(
+    r"(([a-zA-Z0-9]([-a-zA-Z0-9.]*[a-zA-Z0-9])?|\[[0-9a-fA-F:]+\])(:[0-9]+)?/)?[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*"
+    r"(/[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*)*"
+)
+"""As distribution/reference has it: host[:port]/, then components in lower case."""
 _TAG = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
 _CPU = re.compile(r"([1-9][0-9]*)(m?)")
 _MEMORY = re.compile(r"([1-9][0-9]*)(Ki|Mi|Gi|Ti)")
@@ -33,6 +38,21 @@ def _namespace(value: str) -> str:
     return value
 
 
+def _object(value: str) -> str:
+    if not _DNS_LABEL.fullmatch(value):
+        raise refused(
+            f"{value!r} cannot be a name.",
+            "Use up to 63 lower-case letters, digits and dashes, with a letter or digit at both ends.",
+        )
+    return value
+
+
+def _node(value: str) -> str:
+    if len(value) > 253 or not _SUBDOMAIN.fullmatch(value):
+        raise refused(f"{value!r} cannot be a node's name.", "Write it as kubectl get nodes prints it.")
+    return value
+
+
 def _absolute(value: str) -> str:
     if not value.startswith("/") or "/../" in f"{value}/" or (value.endswith("/") and value != "/"):
         raise refused(
@@ -47,6 +67,12 @@ def _image(value: str) -> str:
     tag = last.partition(":")[2] if ":" in last else ""
     if not name or re.search(r"\s", value):
         raise refused(f"{value!r} is not an image.", "Write registry/repository@sha256:… or registry/repository:tag.")
+    if not _REPOSITORY.fullmatch(name.removesuffix(f":{tag}")):
+        raise refused(
+            f"{value!r} is not an image: no node could pull it.",
+            "Write registry/repository@sha256:… or registry/repository:tag, without https:// and the repository in "
+            "lower case.",
+        )
     if at:
         if not _DIGEST.fullmatch(digest):
             raise refused(f"the digest of {value!r} is cut or not sha256.", "Write all 64 hexadecimal digits of it.")
@@ -123,6 +149,8 @@ def _larger(unit: str) -> str:
 
 Text = Annotated[str, AfterValidator(_filled)]
 Namespace = Annotated[str, AfterValidator(_namespace)]
+ObjectName = Annotated[str, AfterValidator(_object)]
+NodeName = Annotated[str, AfterValidator(_node)]
 HostPath = Annotated[str, AfterValidator(_absolute)]
 Image = Annotated[str, AfterValidator(_image)]
 Labels = Annotated[dict[str, str], AfterValidator(_labels)]

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import socket
+import threading
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 from cli.main import app
+from components.trustee.keys import new_authority
 from tests.settings.cc import RUNTIME
 from tests.settings.files import changed, stack_file
-from tests.settings.kbs_files import SIMPLE
+from tests.settings.kbs_files import SIMPLE, TODAY
 
 
 def run(folder: Path, *words: str) -> tuple[int, str]:
@@ -64,7 +67,7 @@ def test_for_programs_each_finding_has_the_same_keys(folder: Path) -> None:
     assert {frozenset(one) for one in found["findings"]} == {frozenset({"where", "check", "state", "what", "remedy"})}
 
 
-def test_what_has_expired_since_is_a_finding_and_no_reason_to_refuse(tmp_path: Path) -> None:
+def with_broker(folder: Path) -> None:
     old = [{"name": "virtcca.realm.rim", "values": ["0" * 64], "expiration": "2020-01-01T00:00:00Z"}]
     images = dict.fromkeys(["kbs", "kbsMicroservices", "as", "rvps"], "registry.example/kbs@sha256:" + "0" * 64)
     fence = {
@@ -72,6 +75,25 @@ def test_what_has_expired_since_is_a_finding_and_no_reason_to_refuse(tmp_path: P
         "trusteeOperator": {"images": images},
         "trustedCluster": {"context": "there", "identifier": "there", "version": "1.37"},
     }
-    stack_file(tmp_path, {"fence": fence})
+    stack_file(folder, {"fence": fence})
+
+
+def test_what_has_expired_since_is_a_finding_and_no_reason_to_refuse(tmp_path: Path) -> None:
+    with_broker(tmp_path)
     status, said = run(tmp_path)
     assert status == 1, said
+
+
+def test_a_bundle_of_cas_may_say_in_any_language_whose_they_are(tmp_path: Path) -> None:
+    with_broker(tmp_path)
+    bundle = tmp_path / "ca.pem"
+    bundle.write_text("# Prüfstelle 根证书\r\n" + new_authority(TODAY).certificate.replace("\n", "\r\n"), newline="")
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def hang_up() -> None:
+            server.accept()[0].close()
+
+        threading.Thread(target=hang_up, daemon=True).start()
+        status, said = run(tmp_path, "--ca", str(bundle), "--kbs-at", f"127.0.0.1:{server.getsockname()[1]}")
+    assert status == 1
+    assert "speaks no TLS" in said

@@ -141,8 +141,18 @@ def test_the_label_is_the_empty_worker_label_unless_another_is_written() -> None
 
 def test_a_label_has_a_manager_of_its_own_so_that_nothing_else_goes_with_it() -> None:
     metadata = runtime(args()).one(PATCH).inputs["metadata"]
-    assert metadata["annotations"] == {"pulumi.com/patchFieldManager": "ringfence-cc-node-label"}
+    assert metadata["annotations"] == {
+        "pulumi.com/patchFieldManager": "ringfence-cc-node-label",
+        "pulumi.com/patchForce": "true",
+    }
     assert set(metadata) == {"name", "labels", "annotations"}
+
+
+def test_another_label_has_another_manager() -> None:
+    """It is made before the old one goes; and a manager that goes takes all its labels with it, the new one too."""
+    keys = ("node.kubernetes.io/worker", "tee", "example.org/tee")
+    labels = [runtime(args(nodeLabel={"key": key})).one(PATCH).inputs["metadata"] for key in keys]
+    assert len({one["annotations"]["pulumi.com/patchFieldManager"] for one in labels}) == len(keys)
 
 
 def test_every_change_of_the_spec_is_a_replacement_and_the_old_one_goes_first() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pulumi
 import pytest
 
+from components.cluster_view import UnreachableError
 from components.host_preflight import HostPreflight, HostPreflightArgs, Jobs, UnfitError, verdict
 from components.preflight.judge import Requirements
 from tests.components.preflight.roots import root, run
@@ -43,3 +44,19 @@ def test_a_verdict_names_what_failed_and_what_to_do_then(tmp_path_factory: pytes
         "  SELinux: it is enforcing. setenforce 0, and SELINUX=permissive in /etc/selinux/config.",
         "  Then again.",
     ]
+
+
+def test_a_cluster_that_does_not_answer_is_told_in_a_line() -> None:
+    def unread(_: str) -> str:
+        raise UnreachableError("the cluster here cannot be reached: timed out")
+
+    def program() -> None:
+        jobs = Jobs(nodes=["node-b"], image="registry.example/sh:1", read_log=unread)
+        HostPreflight("preflight", HostPreflightArgs(jobs=jobs))
+
+    with pytest.raises(pulumi.RunError) as caught:
+        record(program)
+    assert str(caught.value) == (
+        "What was found on node node-b cannot be read: the cluster here cannot be reached: timed out. "
+        "Run pulumi up again."
+    )

@@ -311,6 +311,25 @@ def test_a_changed_spec_is_shown_as_a_replacement_and_waits_for_pods_and_for_the
     assert trial.cc_runtime()["spec"]["config"]["payloadImage"] == "registry.example/other" + DIGEST
 
 
+def test_another_label_is_on_the_node_once_the_old_one_is_gone(trial: Trial) -> None:
+    deploy(trial)
+    before = trial.cc_runtime()["metadata"]["uid"]
+    trial.write(nodeLabel={"key": "tee"})
+
+    def going() -> bool:
+        return "deletionTimestamp" in (trial.cc_runtime() or {"metadata": {}})["metadata"]
+
+    def another() -> bool:
+        return bool((trial.cc_runtime() or {"metadata": {"uid": before}})["metadata"]["uid"] != before)
+
+    with meanwhile(going, trial.restored), meanwhile(another, lambda: trial.install("a")):
+        trial.engine.up("dev")
+    assert trial.labels("a")["tee"] == ""
+    assert "node.kubernetes.io/worker" not in trial.labels("a")
+    trial.engine.refresh("dev")
+    trial.engine.preview("dev", "--expect-no-changes")
+
+
 def test_a_deletion_that_hangs_ends_in_time_names_the_host_and_leaves_its_label(trial: Trial) -> None:
     deploy(trial)
     said = trial.fails(trial.engine.destroy)

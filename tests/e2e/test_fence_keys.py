@@ -11,6 +11,7 @@ import yaml
 from typer.testing import CliRunner
 
 from cli.main import app
+from tests.e2e.conftest import Pair
 
 pytestmark = pytest.mark.real
 
@@ -51,3 +52,18 @@ def test_the_stack_file_holds_them_encrypted_and_pulumi_gives_them_back(
     assert "-----BEGIN PRIVATE KEY-----" in pulumi("config", "get", "secrets:kbs-admin-private-key", "--stack", "prod")
     assert CliRunner().invoke(app, ["fence", "keys", *words]).exit_code == 2
     assert CliRunner().invoke(app, ["fence", "keys", *words, "--rotate"]).exit_code == 0
+
+
+def test_a_stack_of_the_pair_gets_keys_that_its_pulumi_can_read(
+    pair: Pair, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The pair's state is not the user's, so the user's own pulumi knows no such stack."""
+    monkeypatch.setattr("cli.fence.pair.find", lambda: pair.up)
+    (tmp_path / "Pulumi.yaml").write_text("name: ringfence\nruntime: python\n")
+    words = ["--pair", "--stack", "trial", "--host", "kbs.example", "--project", str(tmp_path)]
+    done = CliRunner().invoke(app, ["fence", "keys", *words, "--ca-out", str(tmp_path / "ca.pem")])
+    assert done.exit_code == 0, done.output
+    assert "BEGIN" not in (tmp_path / "Pulumi.trial.yaml").read_text()
+    engine = pair.engine(tmp_path)
+    said = engine.run(["config", "get", "secrets:kbs-tls-certificate"], stack="trial").stdout
+    assert said.startswith("-----BEGIN CERTIFICATE-----")

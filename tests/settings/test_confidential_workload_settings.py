@@ -95,6 +95,27 @@ PROBLEMS: list[tuple[dict[str, Any], str]] = [
         "Remove it; what it would say goes to kernelParams or into the guest's image.",
     ),
     (
+        {"memoryMi": 8 * 1024**3},
+        ".memoryMi: 8589934592 MiB are more than any host has. Write it in MiB: 8 GiB are 8192.",
+    ),
+    (
+        {"kernelParams": {"a": '"b'}},
+        '.kernelParams: a="b is not read as written. Write letters, digits and signs of ASCII, no quotes.',
+    ),
+    (
+        {"kernelParams": {"quiet": None}},
+        '.kernelParams: quiet has no value. Write quiet: "" for a parameter without one.',
+    ),
+    (
+        {"kernelParams": {"a": "ü"}},
+        ".kernelParams: a=ü is not read as written. Write letters, digits and signs of ASCII, no quotes.",
+    ),
+    (
+        {"name": "a.b"},
+        ".name: 'a.b' cannot be a name. Use up to 63 lower-case letters, digits and dashes, with a letter or digit at "
+        "both ends.",
+    ),
+    (
         {"hostPID": True},
         ".hostPID: there is no such key. The keys here are args, claimTemplates, command, createTimeout, devices, env, "
         "guestHttpsProxy, guestNoProxy, image, imagePullSecrets, initData, kbsUrl, kernelParams, memoryMi, name, "

@@ -35,6 +35,40 @@ PROBLEMS: list[tuple[type[Section], dict[str, Any], str]] = [
         {"hosts": {"a": HOST}, "secureMemoryMib": 1025},
         "secureMemoryMib: 1025 is odd, and secure memory is given out in steps of 2 MiB. Write an even number.",
     ),
+    (Preflight, {"job": {"image": "a:1", "nodes": ["a", "b", "a"]}}, "job: nodes has a twice. Remove one."),
+    (
+        Preflight,
+        {"job": {"image": "a:1", "nodes": ["A b"]}},
+        "job.nodes[0]: 'A b' cannot be a node's name. Write it as kubectl get nodes prints it.",
+    ),
+    (
+        Preflight,
+        {"hosts": {"a": HOST}, "job": {"image": "a:1", "nodes": ["a"]}},
+        "a is among hosts and among the nodes of job. Look at it in one way: remove one.",
+    ),
+    (
+        Preflight,
+        {"hosts": {"a::b": HOST}},
+        "hosts[\"a::b\"]: 'a::b' cannot be what a host is called here. Use letters, digits, -, _ and dots.",
+    ),
+    (
+        Preflight,
+        {"hosts": {"a": HOST | {"hostKey": "10.0.0.7 ssh-ed25519 AAAA"}}},
+        'hosts.a.hostKey: is no public key of a host. Write it as in /etc/ssh/ssh_host_ed25519_key.pub, "ssh-ed25519 '
+        'AAAA…"; of what ssh-keyscan prints, without the host in front.',
+    ),
+    (
+        Preflight,
+        {"hosts": {"a": HOST | {"address": "root@10.0.0.7"}}},
+        "hosts.a.address: 'root@10.0.0.7' is no host name and no address. Write it alone: user and port have keys of "
+        "their own.",
+    ),
+    (
+        Artifacts,
+        ARTIFACTS | {"sources": {"virtccaSdk": {"url": "https://me:seen@example.org/sdk.git", "commit": COMMIT}}},
+        "sources.virtccaSdk.url: has a password in it, which is not repeated here. Take it for known; write the "
+        "address without it, and let git on the builder have its own credentials.",
+    ),
     (Preflight, {"hosts": {"a": HOST | {"port": 0}}}, "hosts.a.port: is 0. Write at least 1."),
     (
         Artifacts,

@@ -16,7 +16,7 @@ from components.trustee.keys import new_authority, new_keys
 from settings import secrets as secrets_
 from settings.errors import SettingsError
 from settings.kbs_checks import warnings_of
-from settings.kbs_secrets import judge_secrets
+from settings.kbs_secrets import judge_secrets, remedies
 from settings.secrets import Secret
 from settings.trustee import Broker
 from tests.settings.files import GONE
@@ -50,6 +50,28 @@ def test_the_right_ones_are_right_in_production_with_two_clusters(base: Any) -> 
 
 def test_microservices_are_for_elsewhere() -> None:
     assert read(MICROSERVICES, production=False).token.signer is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "package policy\n",
+        "# who may have what: }\n\npackage policy # ours\n\nimport rego.v1\n\ndefault allow := false\n",
+        'package policy\nallow if {\n\tinput.x == "}{"\n\ty := `{`\n\tz := "\\"]"\n}\n',
+    ],
+)
+def test_a_policy_of_ones_own_is_taken_as_it_is(text: str) -> None:
+    changes = {"resourcePolicy": {"kind": "own", "text": text}, "attestationPolicy": {"kind": "own", "text": text}}
+    assert read(SIMPLE, changes).resource_policy.text == text
+
+
+@pytest.mark.parametrize("broker", ["Simple", "Ear"])
+def test_what_one_command_makes_is_told_to_be_made_by_it(broker: Broker) -> None:
+    kbs = read(SIMPLE, {"token.broker": broker, "tls": {"key": "of-my-own"}})
+    found = remedies(kbs, "prod")
+    words = f"Run `ringfence fence keys --stack prod --host kbs.example --broker {broker}`, which makes all of them."
+    assert set(found.values()) == {words}
+    assert set(found) == set(keys(broker)) & set(kbs.secret_names), "what is called otherwise, it does not make"
 
 
 def test_inside_one_cluster_the_service_itself_will_do() -> None:
@@ -188,6 +210,11 @@ def test_secrets_come_from_the_configuration_and_only_encrypted_ones() -> None:
         "a new one. Give it on standard input: `pulumi config set --secret secrets:b < FILE`.",
         "secrets:c: is missing. Give it on standard input: `pulumi config set --secret secrets:c < FILE`.",
     ]
+
+
+def test_a_secret_that_a_command_makes_is_not_asked_for_by_hand() -> None:
+    found = secrets_.load(["a"], {"a": "Run it."})[1]
+    assert [str(problem) for problem in found] == ["secrets:a: is missing. Run it."]
 
 
 def test_a_stack_file_is_judged_without_its_passphrase() -> None:

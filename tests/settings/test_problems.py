@@ -52,7 +52,18 @@ def test_no_message_is_pydantics_own(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "line"),
     [
-        ("config: [", "line 1: is no YAML. Correct it there."),
+        (
+            "config: [",
+            "line 1: cannot be read: expected the node content, but found '<stream end>'. Correct it there.",
+        ),
+        (
+            "config:\n  ringfence:cluster:\n    context: a\n    context: b\n",
+            "line 4: cannot be read: context is there already, in line 3. Correct it there.",
+        ),
+        (
+            "config:\n  ringfence:ring: {}\n  ringfence:ring: {}\n",
+            "line 3: cannot be read: ringfence:ring is there already, in line 2. Correct it there.",
+        ),
         (
             "name: x",
             "config: is missing. Write config: with keys ringfence:cluster, ringfence:ring, ringfence:fence below.",
@@ -71,3 +82,62 @@ def test_a_file_that_is_no_stack_file_is_told_as_such(tmp_path: Path, text: str,
 def test_a_missing_file_is_told_with_its_path(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="No such file"):
         read(tmp_path / "Pulumi.none.yaml")
+
+
+SEEN = "correct-Horse battery"
+
+
+@pytest.mark.parametrize(
+    "fence",
+    [
+        {"preflight": {"hosts": {"a": {"address": "a", "hostKey": "ssh-ed25519 A", "privateKey": SEEN}}}},
+        {"preflight": {"hosts": {"a": {"address": "a", "hostKey": "ssh-ed25519 A", "privateKey": {"secure": SEEN}}}}},
+        {"kbs": {"adminPublicKey": SEEN}},
+        {"kbs": {"tls": {"key": [SEEN]}}},
+        {"kbs": {"resources": {"tenant-a": SEEN}}},
+        {"kbs": {"resources": {"tenant-a": [SEEN]}}},
+        {"kbs": {"resources": {"tenant-a": {"image-key": SEEN}}}},
+        {"kbs": {"resources": {"tenant-a": {"image-key": {"secret": SEEN}}}}},
+        {"workloads": {"env": {"TOKEN": SEEN}}},
+        {"workloads": [{"env": [{"name": "TOKEN", "value": SEEN}]}]},
+    ],
+)
+def test_what_stands_where_a_secrets_name_belongs_is_not_repeated(tmp_path: Path, fence: dict[str, Any]) -> None:
+    """It is most likely the secret, and what is said here ends up in the log of a pipeline."""
+    with pytest.raises(SettingsError) as caught:
+        read(stack_file(tmp_path, {"fence": fence}))
+    assert SEEN not in str(caught.value)
+
+
+def test_a_list_of_wrong_entries_is_not_called_empty_too(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError) as caught:
+        read(stack_file(tmp_path, {"fence": {"kbs": {"referenceValues": [{"values": ["ABC"]}]}}}))
+    about = [one for one in caught.value.problems if ".values" in one.key]
+    assert [one.key for one in about] == ["ringfence:fence.kbs.referenceValues[0].values[0]"]
+
+
+@pytest.mark.parametrize("written", ["2035-12-31T00:00:00Z", "2035-12-31"])
+def test_a_moment_without_quotes_is_told_to_lack_them(tmp_path: Path, written: str) -> None:
+    path = stack_file(tmp_path, {"fence": {"kbs": {"referenceValues": [{"expiration": "WHEN"}]}}})
+    path.write_text(path.read_text().replace("WHEN", written))
+    with pytest.raises(SettingsError) as caught:
+        read(path)
+    assert (
+        "referenceValues[0].expiration: has no quotes, and is no text without them. "
+        'Write it as "2027-01-31T00:00:00Z", in quotes.'
+    ) in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("value", "says"),
+    [
+        (None, "has no value. Write virtcca or default."),
+        (True, "is true. Write virtcca or default."),
+        ({"virtcca": 1}, "is a mapping. Write virtcca or default."),
+        ([], "is a list without entries. Write virtcca or default."),
+    ],
+)
+def test_a_value_is_called_what_it_is_in_the_file(tmp_path: Path, value: Any, says: str) -> None:
+    with pytest.raises(SettingsError) as caught:
+        read(stack_file(tmp_path, {"fence": {"ccRuntime": {"preset": value}}}))
+    assert f"ringfence:fence.ccRuntime.preset: {says}" in str(caught.value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pulumi
 import pytest
 from pulumi.runtime.config import CONFIG
 
+from settings import stack_file as file_text
 from settings.capabilities import GATES, VERSIONS, Capabilities
 from settings.errors import SettingsError
 from settings.load import load, read
@@ -105,10 +107,54 @@ def test_what_the_engine_gives_is_judged_too() -> None:
         _as_the_engine_gives({**GOOD, "ring": "box16"})
 
 
-def _as_the_engine_gives(data: Any) -> Any:
+@pytest.mark.parametrize("section", ["ring", "fence", "cluster"])
+def test_a_section_without_a_value_is_not_one_that_is_not_there(tmp_path: Path, section: str) -> None:
+    """Or whoever comments its lines out and leaves its name has all of it removed."""
+    says = f"ringfence:{section}: has no value. Write what belongs below it, or remove the key."
+    with pytest.raises(SettingsError, match=says):
+        read(stack_file(tmp_path, {section: None}))
+    with pytest.raises(SettingsError, match=says):
+        _as_the_engine_gives({**GOOD, section: ""})
+
+
+@pytest.mark.parametrize("section", ["trustedCluster", "kbs", "ccRuntime"])
+def test_nor_is_one_within_another(tmp_path: Path, section: str) -> None:
+    """The key broker would come onto the cluster of the workloads, its keys with it."""
+    fence: dict[str, Any] = {"ccOperator": {}, section: None}
+    says = f"ringfence:fence.{section}: has no value. Write what belongs below it, or remove the key."
+    with pytest.raises(SettingsError, match=says):
+        read(stack_file(tmp_path, {"fence": fence}))
+
+
+def test_a_section_with_an_encrypted_value_is_refused_before_anything_is_said_of_it(tmp_path: Path) -> None:
+    """`pulumi config set --secret --path` puts one anywhere; what is said of a section may quote what is in it."""
+    with pytest.raises(SettingsError) as caught:
+        _as_the_engine_gives({**GOOD, "ring": {"profile": "correct horse"}}, secret=["ringfence:ring"])
+    assert "ringfence:ring: has an encrypted value in it" in str(caught.value)
+    assert "correct horse" not in str(caught.value)
+    with pytest.raises(SettingsError) as caught:
+        read(stack_file(tmp_path, {"ring.driver.env": {"TOKEN": {"secure": "v1:AAAA"}}}))
+    assert [problem.key for problem in caught.value.problems] == ["ringfence:ring.driver.env.TOKEN"]
+
+
+def test_a_file_is_read_as_pulumi_reads_it(tmp_path: Path) -> None:
+    """What is said here was seen with pulumi 3.274: `pulumi config get` of such a file."""
+    found = file_text.parse("at: 2035-12-31T00:00:00Z\nday: 2035-12-31\nsaid: yes\non: true\nnot: FALSE\nnone: ~\n")
+    assert found == {
+        "at": "2035-12-31 00:00:00 +0000 UTC",
+        "day": "2035-12-31 00:00:00 +0000 UTC",
+        "said": "yes",
+        "on": True,
+        "not": False,
+        "none": None,
+    }
+    assert file_text.parse("a: &x {b: 1}\nc: {<<: *x, d: 2}\n")["c"] == {"b": 1, "d": 2}
+
+
+def _as_the_engine_gives(data: Any, secret: Sequence[str] = ()) -> Any:
     before = CONFIG.get()
     pulumi.runtime.set_all_config(
-        {**as_engine({f"ringfence:{key}": value for key, value in data.items()}), "other:x": "1"}
+        {**as_engine({f"ringfence:{key}": value for key, value in data.items()}), "other:x": "1"}, list(secret)
     )
     loaded: list[Any] = []
     try:
