@@ -7,8 +7,7 @@ again the next time. None of them writes anything.
 from __future__ import annotations
 
 import asyncio
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pulumi
@@ -16,17 +15,12 @@ import pulumi
 from components import readiness
 from components.cluster_view import ClusterAccess, UnreachableError, reading
 from components.readiness import Trouble
+from components.waiting import RefusedError, looked, told, until_nothing_is_left
 
 REMOVAL = "ringfence-cc-runtime-removal"
 REMOVAL_FAILED = "ringfence-cc-runtime-removal-failed"
-PAUSE = 5.0
-"""Seconds between two looks at the cluster."""
 
 _OPERATOR_GONE = "See whether the operator runs (kubectl -n confidential-containers-system get deploy). "
-
-
-class RefusedError(Exception):
-    """Why a step is not taken, for a user."""
 
 
 def until_ready(
@@ -39,10 +33,10 @@ def until_ready(
             return readiness.judge(view.cc_runtime(name), view.nodes(), view.runtime_classes(), expected).missing
 
     async def hook(_: pulumi.ResourceHookArgs) -> None:
-        left = await _wait(missing, timeout, f"CcRuntime {name}")
+        left = await until_nothing_is_left(missing, timeout, f"CcRuntime {name}")
         if left:
             heading = f"CcRuntime {name} is not ready after {timeout:.0f} s:"
-            raise RefusedError(_told(heading, left, "run pulumi up again, which goes on waiting"))
+            raise RefusedError(told(heading, left, "run pulumi up again, which goes on waiting"))
 
     return pulumi.ResourceHook(hook_name, hook)
 
@@ -66,15 +60,15 @@ def removal(access: ClusterAccess, timeout: float) -> pulumi.ResourceHookBinding
                     return ()
                 return readiness.hindrances(found, view.nodes(), view.pods())
 
-        left = await _wait(hindrances, timeout, f"Before CcRuntime {name} goes")
+        left = await until_nothing_is_left(hindrances, timeout, f"Before CcRuntime {name} goes")
         if left:
-            raise RefusedError(_told(f"CcRuntime {name} is kept:", left, "run this again"))
+            raise RefusedError(told(f"CcRuntime {name} is kept:", left, "run this again"))
 
     async def failed(args: pulumi.ErrorHookArgs) -> bool:
         if args.failed_operation == "delete":
             name = _name(args.old_inputs)
-            left = await asyncio.to_thread(_looked, lambda: _unrestored(access, name))
-            pulumi.log.error(_told(f"CcRuntime {name} is not gone yet:", left, "run this again"))
+            left = await asyncio.to_thread(looked, lambda: _unrestored(access, name))
+            pulumi.log.error(told(f"CcRuntime {name} is not gone yet:", left, "run this again"))
         return False
 
     return pulumi.ResourceHookBinding(
@@ -118,31 +112,3 @@ def before_label(access: ClusterAccess, hook_name: str, node: str, label: tuple[
 def _label_trouble(access: ClusterAccess, node: str, label: tuple[str, str]) -> Trouble | None:
     with reading(access) as view:
         return readiness.label_trouble(node, view.node(node), *label)
-
-
-async def _wait(look: Callable[[], Sequence[Trouble]], timeout: float, about: str) -> Sequence[Trouble]:
-    """Looks until nothing is left or the time is over, and returns what is left. Says what it waits for, once."""
-    deadline = time.monotonic() + timeout
-    said: Sequence[Trouble] = ()
-    while True:
-        left = await asyncio.to_thread(_looked, look)
-        remaining = deadline - time.monotonic()
-        if not left or remaining <= 0:
-            return left
-        if left != said:
-            said = left
-            more = f" (and {len(left) - 1} more)" if len(left) > 1 else ""
-            pulumi.log.info(f"{about}, up to {remaining:.0f} s to wait: {left[0]}{more}")
-        await asyncio.sleep(min(PAUSE, remaining))
-
-
-def _looked(look: Callable[[], Sequence[Trouble]]) -> Sequence[Trouble]:
-    try:
-        return look()
-    except UnreachableError as error:
-        # While containerd is restarted on a control-plane node this is to be expected.
-        return (Trouble("", f"{error}.", "Make the cluster reachable with this context."),)
-
-
-def _told(heading: str, troubles: Sequence[Trouble], then: str) -> str:
-    return "\n  ".join([heading, *map(str, troubles), f"Then {then}."])

@@ -7,7 +7,7 @@ from typing import Any
 
 import pulumi
 
-from components import cc_hooks
+from components import cc_hooks, kbs_hooks
 from components.cc_from_settings import cc_runtime_args, workload_args
 from components.cc_operator import CcOperator
 from components.cc_runtime import CcRuntime
@@ -93,6 +93,8 @@ def _broker(
     exports: dict[str, Any],
 ) -> Sequence[pulumi.Resource]:
     """The key broker and its operator. What is to be waited for by those who ask it."""
+    # For a KbsConfig that has left the stack file too: the engine finds the hooks of its deletion by their names.
+    hooks = kbs_hooks.around(ClusterAccess(context=cluster.context, kubeconfig=cluster.kubeconfig))
     if fence.trustee_operator is None:
         return ()
     operator = TrusteeOperator("trustee-operator", trustee_operator_args(fence.trustee_operator), there)
@@ -109,6 +111,7 @@ def _broker(
             after=operator.ready,
             wait=lambda expected: until_ready(reader, expected, namespace, kbs.ready_timeout),
             delete_timeout=kbs.delete_timeout,
+            hooks=hooks,
         ),
         there,
     )

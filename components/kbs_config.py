@@ -33,6 +33,7 @@ class KbsConfigArgs:
     operator with its CRD; what is removed only after the KbsConfig is gone.
 
     wait: waits until the KBS is available; None does not. delete_timeout: seconds the KbsConfig may take to go.
+    hooks: components.kbs_hooks.around, or none.
     """
 
     namespace: str
@@ -40,6 +41,7 @@ class KbsConfigArgs:
     after: Sequence[pulumi.Resource] = ()
     wait: Wait | None = None
     delete_timeout: int = 120
+    hooks: pulumi.ResourceHookBinding | None = None
 
 
 class KbsConfig(pulumi.ComponentResource):
@@ -68,7 +70,14 @@ class KbsConfig(pulumi.ComponentResource):
             f"{name}-custom-resource",
             api_version=API_VERSION,
             kind=KIND,
-            metadata=kubernetes.meta.v1.ObjectMetaArgs(name=NAME, namespace=args.namespace, labels=MANAGED),
+            metadata=kubernetes.meta.v1.ObjectMetaArgs(
+                name=NAME,
+                namespace=args.namespace,
+                labels=MANAGED,
+                # In the foreground, the provider's default, the garbage collector writes to the KbsConfig just when
+                # its operator does: that has deleted the Deployment then, fails, and never lets go of the KbsConfig.
+                annotations={"pulumi.com/deletionPropagationPolicy": "background"},
+            ),
             spec=spec,
             opts=pulumi.ResourceOptions(
                 parent=self,
@@ -77,6 +86,7 @@ class KbsConfig(pulumi.ComponentResource):
                 replace_on_changes=["spec.KbsDeploymentSpec.replicas"],
                 delete_before_replace=True,
                 custom_timeouts=pulumi.CustomTimeouts(delete=f"{args.delete_timeout}s"),
+                hooks=args.hooks,
             ),
         )
         self.ready = self._ready(name, config, spec, args)

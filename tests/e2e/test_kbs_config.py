@@ -176,6 +176,27 @@ def test_no_secret_is_in_the_output_the_plan_or_the_state(deployed: Cluster) -> 
         assert base64.b64encode(SECRET.encode()).decode().rstrip("=") not in text
 
 
+def test_destroy_where_someone_deleted_the_deployment_says_the_way_out_and_that_is_one(cluster: Cluster) -> None:
+    """The operator deletes it before it lets go of the KbsConfig, and cannot where it is not there."""
+    cluster.want(delete_timeout=5)
+    with cluster.operator():
+        cluster.up()
+    cluster.call("AppsV1Api", "delete_namespaced_deployment", "trustee-deployment", NAMESPACE)
+    operator = cluster.operator()
+    operator.finalizes_only = True
+    with operator, pytest.raises(EngineError) as caught:
+        cluster.engine.destroy(STACK, "--run-program")
+    said = str(caught.value) + str(caught.value.evidence)
+    assert "The KbsConfig is not gone yet:" in said
+    assert f"kubectl -n {NAMESPACE} patch kbsconfig kbsconfig --type merge -p" in said
+    with client_for(cluster.sandbox.kubeconfig) as api:
+        objects: Any = client.CustomObjectsApi(api)
+        objects.patch_namespaced_custom_object(
+            GROUP, VERSION, NAMESPACE, PLURAL, "kbsconfig", {"metadata": {"finalizers": None}}
+        )
+    cluster.engine.destroy(STACK)
+
+
 def test_destroy_ends_in_time_where_the_operator_is_gone_and_goes_on_once_it_is_back(cluster: Cluster) -> None:
     cluster.want()
     with cluster.operator():

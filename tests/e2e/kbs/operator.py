@@ -45,6 +45,8 @@ class Operator:
         self.namespace = namespace
         self._api: Any = client_for(kubeconfig)
         self._stopped = threading.Event()
+        self.finalizes_only = False
+        """Leave those alone that nobody has deleted."""
         self._thread = threading.Thread(target=self._run, daemon=True)
 
     def __enter__(self) -> Operator:
@@ -70,6 +72,8 @@ class Operator:
             if one["metadata"].get("deletionTimestamp"):
                 apps.delete_namespaced_deployment(NAME, self.namespace)
                 objects.patch_namespaced_custom_object(*where, {"metadata": {"finalizers": None}})
+                continue
+            if self.finalizes_only:
                 continue
             volumes = self._volumes(one["spec"])
             try:

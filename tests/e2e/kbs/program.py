@@ -9,7 +9,9 @@ from pathlib import Path
 import pulumi
 import pulumi_kubernetes as kubernetes
 
+from components.cluster_view import ClusterAccess
 from components.kbs_config import KbsConfig, KbsConfigArgs
+from components.kbs_hooks import around
 from components.kbs_inputs import Kbs, Policy
 from components.kbs_live import deployment_reader
 from components.kbs_ready import Expected, until_ready
@@ -46,6 +48,7 @@ kbs = KbsConfig(
         ),
         wait=wait,
         delete_timeout=given["delete_timeout"],
+        hooks=around(ClusterAccess(context=given["context"])),
     ),
     pulumi.ResourceOptions(providers=[cluster]),
 )
