@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
-from difflib import get_close_matches
+from difflib import SequenceMatcher
+
+_ALIKE = 0.8
+_DIGITS, _DOTS = re.compile(r"\d+"), re.compile(r"[./]")
 
 
 def listed(words: Iterable[str], most: int = 4) -> str:
@@ -25,7 +29,34 @@ def shortened(text: str, most: int = 80) -> str:
     return line if len(line) <= most else line[: most - 1] + "…"
 
 
-def close(name: str, known: Sequence[str]) -> str | None:
-    """The name that was probably meant."""
-    found = get_close_matches(name, known, n=1, cutoff=0.8)
-    return found[0] if found else None
+def close(name: str, known: Sequence[str], *, all_known: bool = False) -> str | None:
+    """The name that was probably meant, by a slip of the pen: each part that differs is nearly the same.
+
+    Another number is another thing and no slip, unless all_known says that there are no others: gpu-1 and gpu-2; and so
+    is another short word before the same domain: gpu.nvidia.com and mig.nvidia.com.
+    """
+    found = [
+        (likeness, one)
+        for one in known
+        if (likeness := _likeness(name, one)) is not None and (all_known or not _numbered_otherwise(name, one))
+    ]
+    return max(found)[1] if found else None
+
+
+def _likeness(one: str, other: str) -> float | None:
+    """From 0 to 1, None where they are not alike."""
+    parts = list(zip(_DOTS.split(one), _DOTS.split(other), strict=False))
+    same_shape = len(_DOTS.split(one)) == len(_DOTS.split(other)) > 1
+    if same_shape and any(_ratio(a, b) < _ALIKE for a, b in parts if a != b):
+        return None
+    whole = _ratio(one, other)
+    return whole if whole >= _ALIKE else None
+
+
+def _numbered_otherwise(one: str, other: str) -> bool:
+    numbers = [[int(each) for each in _DIGITS.findall(name)] for name in (one, other)]
+    return _DIGITS.sub("0", one) == _DIGITS.sub("0", other) and numbers[0] != numbers[1]
+
+
+def _ratio(one: str, other: str) -> float:
+    return SequenceMatcher(None, one, other).ratio()

@@ -188,8 +188,33 @@ def test_a_pod_alone_may_use_templates_that_come_from_elsewhere() -> None:
     pod["spec"]["resourceClaims"][0] = {"name": "net", "resourceClaimTemplateName": "npu-box16-8"}
     assert set(levels("pod-claims", pod)) == {Level.NOTE}
     assert set(levels("pod-claims", pod, fleet=fleet("box16"))) == {Level.NOTE}
-    pod["spec"]["resourceClaims"][0]["resourceClaimTemplateName"] = "npu-box16-08"
-    assert Level.ERROR in levels("pod-claims", pod, fleet=fleet("box16"))
+    for name in ("npu-box16-08", "npu-box16-9"):
+        pod["spec"]["resourceClaims"][0]["resourceClaimTemplateName"] = name
+        assert Level.ERROR in levels("pod-claims", pod, fleet=fleet("box16")), "of a server all templates are known"
+
+
+def test_another_number_is_no_slip_where_others_may_be_elsewhere() -> None:
+    pod = yaml.safe_load(NETWORK_POD)
+    pod["spec"]["resourceClaims"][0] = {"name": "net", "resourceClaimTemplateName": "gpu-2"}
+    template = claim(one(), kind="ResourceClaimTemplate") | {"metadata": {"name": "gpu-1"}}
+    assert Level.ERROR not in levels("pod-claims", pod, template)
+    template["metadata"]["name"] = "gpu-02"
+    assert Level.ERROR in levels("pod-claims", pod, template)
+
+
+@pytest.mark.parametrize(
+    ("asked", "there", "level"),
+    [
+        # A driver's own class comes with the driver; here is only a variant that someone added.
+        ("gpu.nvidia.com", "mig-1g-12gb.gpu.nvidia.com", Level.NOTE),
+        ("gpu.nvidia.com", "mig.nvidia.com", Level.NOTE),
+        ("gpu.nvidia.com", "gpu.nvidai.com", Level.ERROR),
+        ("910b4.npu.huawei.com", "npu.huawei.com", Level.ERROR),
+        ("npus.huawei.com", "npu.huawei.com", Level.ERROR),
+    ],
+)
+def test_a_class_is_missed_only_where_it_should_be_among_these(asked: str, there: str, level: Level) -> None:
+    assert levels("class-exists", claim(one(device_class=asked)), device_class(there, "true")) == [level]
 
 
 @pytest.mark.parametrize("words", ["--nproc-per-node=8", "--nproc_per_node 8", "--tensor-parallel-size=8"])

@@ -17,11 +17,12 @@ def _exists(subject: Subject, context: Context) -> Iterator[Finding]:
         name = view.text()
         if not name or name in context.classes:
             continue
-        # Those of another driver may well come from elsewhere; one of the same family is missing here.
+        # Those of another driver may well come from elsewhere, and so may the one that a class here is a variant of: a
+        # driver brings its own. A variant is missing where what it is a variant of is here.
         own = sorted(other.name for other in context.of(CLASS) if is_v1(other, CLASS) and other.name)
         known = sorted(context.classes)
         meant = close(name, known)
-        family = [other for other in own if name.endswith(f".{other}") or other.endswith(f".{name}")]
+        family = [other for other in own if name.endswith(f".{other}")]
         if meant is not None or family:
             yield Finding(
                 view.path,

@@ -127,7 +127,8 @@ def _source(entry: View, subject: Subject, context: Context) -> Iterator[Finding
         return
     elsewhere = sorted(homes)
     there = {one.name for one in context.of(kind) if one.name and context.namespace_of(one) == place}
-    meant = close(name, sorted(there | set(context.fleet.templates))) if not elsewhere else None
+    ours = close(name, sorted(context.fleet.templates), all_known=True)
+    meant = (ours or close(name, sorted(there))) if not elsewhere else None
     if elsewhere:
         yield Finding(
             view.path,
