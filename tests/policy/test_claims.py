@@ -167,6 +167,16 @@ def test_what_a_cluster_drops_is_a_matter_of_its_version_and_gates(
     assert levels("dropped-field", tolerant, cluster=cluster) == level
 
 
+@pytest.mark.parametrize(("version", "level"), [("1.36", [Level.ERROR]), ("1.37", []), (None, [Level.NOTE])])
+def test_a_kind_that_a_cluster_does_not_have_is_not_served_rather_than_dropped(
+    version: Any, level: list[Level]
+) -> None:
+    rule = {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceTaintRule", "metadata": {"name": "r"}, "spec": {}}
+    cluster = Capabilities(version, {}) if version else None
+    assert levels("api-version", rule, cluster=cluster) == level
+    assert levels("dropped-field", rule, cluster=cluster) == []
+
+
 NETWORK_POD = """
 apiVersion: v1
 kind: Pod

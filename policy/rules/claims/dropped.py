@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from policy.rules.context import Context
-from policy.rules.find import CLASS, GROUP, SLICE, asked, claim_spec, is_v1
+from policy.rules.find import CLASS, SLICE, asked, claim_spec, is_v1
 from policy.rules.model import Example, Finding, Group, Level, Rule, Subject
 from policy.rules.view import View
 from settings.capabilities import VERSIONS, Capabilities
@@ -74,8 +74,6 @@ def _gated(subject: Subject) -> Iterator[tuple[View, str]]:
         yield from _there(spec, {"sharedCounters": "DRAPartitionableDevices"})
         for device in spec.at("devices").items():
             yield from _there(device, _DEVICE)
-    if subject.group == GROUP and subject.kind == "DeviceTaintRule":
-        yield subject.view.at("kind"), "DRADeviceTaintRules"
     devices = claim_spec(subject)
     if devices is None:
         return

@@ -11,6 +11,10 @@ from policy.rules.find import CLAIM, CLASS, GROUP, SLICE, TEMPLATE, asked, claim
 from policy.rules.model import Example, Finding, Group, Level, Rule, Subject
 from policy.rules.speak import listed
 from policy.rules.view import View
+from settings.capabilities import VERSIONS, Capabilities, Version
+
+_TAINT_RULES_SINCE: Version = "1.37"
+"""The version that has DeviceTaintRule in v1, and on by default (resource/v1 types.go)."""
 
 _KINDS = (CLAIM, TEMPLATE, CLASS, SLICE, "DeviceTaintRule")
 
@@ -19,11 +23,12 @@ MOST = 32
 
 
 def _version(subject: Subject, context: Context) -> Iterator[Finding]:
-    del context
     if subject.group != GROUP or subject.kind not in _KINDS:
         return
     version = subject.api_version.rpartition("/")[2]
     if version == "v1":
+        if subject.kind == "DeviceTaintRule":
+            yield from _taint_rule(context.cluster)
         return
     if subject.kind == "DeviceTaintRule":
         yield Finding(
@@ -41,6 +46,22 @@ def _version(subject: Subject, context: Context) -> Iterator[Finding]:
         "this object is not judged unless it has the shape of v1.",
         f"Write apiVersion: resource.k8s.io/v1.{shape}",
     )
+
+
+def _taint_rule(cluster: Capabilities | None) -> Iterator[Finding]:
+    if cluster is None:
+        yield Finding(
+            ("apiVersion",),
+            f"resource.k8s.io/v1 has DeviceTaintRule from Kubernetes {_TAINT_RULES_SINCE} on.",
+            "Say which version it is for.",
+            Level.NOTE,
+        )
+    elif VERSIONS.index(cluster.version) < VERSIONS.index(_TAINT_RULES_SINCE):
+        yield Finding(
+            ("apiVersion",),
+            f"Kubernetes {cluster.version} has no DeviceTaintRule in resource.k8s.io/v1: «no matches for kind».",
+            f"Deploy it to {_TAINT_RULES_SINCE} or later.",
+        )
 
 
 API_VERSION = Rule(

@@ -13,7 +13,10 @@ from hypothesis import strategies as st
 from tests.policy.preview.previews import digest, events, named, step
 from tests.policy.preview.reports import CIPHERTEXT, T, report
 
-SECRET = st.text("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_/+=", min_size=12, max_size=40)
+SECRET = st.text("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_/+=", min_size=10, max_size=40).map(
+    "zQ{}".format
+)
+"""Begun as no word is that a report says of itself: Hypothesis also tries words of this project, "confidential" say."""
 
 
 def planted(one: str, other: str) -> list[dict[str, Any]]:
