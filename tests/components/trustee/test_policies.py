@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
-from regopy import Input, Interpreter
 
 from components.trustee.attestation_policy import attestation_policy
 from components.trustee.resource_policy import ALLOW_ALL, DENY_ALL, affirming, by_tenant
 from settings.trustee import Broker
+from tests.components.trustee.rego import evaluate
 
 RIM, DIM = "virtcca.realm.rim", "virtcca.dim"
 KNOWN = {"reference": {RIM: ["aa", "bb"], DIM: ["1", "2"]}}
-
-
-def evaluate(policy: str, rule: str, given: Any, data: Any) -> Any:
-    rego = Interpreter()
-    rego.add_module("policy", policy)
-    rego.add_data_json(json.dumps(data))
-    rego.set_input(Input(given))
-    return rego.query(f"x := data.policy.{rule}")[0]["x"]
 
 
 def vouched(broker: Broker, names: list[str], claims: dict[str, Any], data: Any) -> bool:
