@@ -258,6 +258,7 @@ def test_an_unfit_host_fails_every_up_with_its_verdict_until_it_is_put_right(tri
 
 
 def test_a_host_that_says_nothing_fails_the_up(trial: Trial) -> None:
-    trial.write(preflight=trial.preflight(hosts={"a": {"address": "x", "privateKey": "ssh-key", "hostKey": "k"}}))
+    host = {"address": "x", "privateKey": "ssh-key", "hostKey": "ssh-ed25519 AAAA"}
+    trial.write(preflight=trial.preflight(hosts={"a": host}))
     # No such root folder: the machine itself is not arm64 or lacks virtCCA.
     assert "is not fit for confidential containers" in trial.fails()
