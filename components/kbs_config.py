@@ -74,7 +74,7 @@ class KbsConfig(pulumi.ComponentResource):
                 name=NAME,
                 namespace=args.namespace,
                 labels=MANAGED,
-                # In the foreground, the provider's default, the garbage collector writes to the KbsConfig just when
+                # In the foreground, the provider's default, the garbage collector may write to the KbsConfig just when
                 # its operator does: that has deleted the Deployment then, fails, and never lets go of the KbsConfig.
                 annotations={"pulumi.com/deletionPropagationPolicy": "background"},
             ),
