@@ -10,11 +10,9 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from settings.cc_presets import OWNED_ENV, PRESETS, Preset, PresetName, RuntimeClass
 from settings.driver import Toleration
 from settings.section import Section, refused
-from settings.values import Image, NodeName, is_qualified
+from settings.values import ENV_NAME, QUALIFIED_NAME, Image, NodeName, is_qualified
 
-_LABEL_VALUE = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
 _ANNOTATION = re.compile(r"[a-z][a-z0-9_]*")
-_ENV_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _KUBELET_MAY_NOT = "node-role.kubernetes.io/"
 
 
@@ -38,7 +36,7 @@ def _key(value: str) -> str:
 
 
 def _value(value: str) -> str:
-    if value and not _LABEL_VALUE.fullmatch(value):
+    if value and not QUALIFIED_NAME.fullmatch(value):
         raise refused(f"{value!r} cannot be the value of a label.", "Use up to 63 letters, digits, -, _ and dots.")
     return value
 
@@ -63,7 +61,7 @@ def _annotation(value: str) -> str:
 
 def _env(value: dict[str, str]) -> dict[str, str]:
     for name in value:
-        if not _ENV_NAME.fullmatch(name):
+        if not ENV_NAME.fullmatch(name):
             raise refused(f"{name!r} cannot be an environment variable.", "Use letters, digits and _.")
         if name in OWNED_ENV:
             raise refused(

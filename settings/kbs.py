@@ -14,14 +14,11 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from settings.secrets import SecretName
 from settings.section import Section, refused
 from settings.trustee import RESERVED_VOLUMES, Broker, DeploymentType, Version
-from settings.values import Text
+from settings.values import DNS_LABEL, ENV_NAME, SUBDOMAIN, Text
 
-_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
-_HOST = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 _DATA_KEY = re.compile(r"[-._a-zA-Z0-9]{1,253}")
 _CLAIM = re.compile(r"virtcca(\.[a-z0-9_]+)+")
 _DIGEST = re.compile(r"[0-9a-f]{64}|[0-9a-f]{96}|[0-9a-f]{128}")
-_ENV = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _MOMENT = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z")
 _URI = re.compile(r"kbs:///([^/\s]+)/([^/\s]+)/([^/\s]+)")
 
@@ -36,7 +33,7 @@ def _quoted(value: Any) -> Any:
 
 def _secret_resource(value: str) -> str:
     """The operator names a volume of the pod after it, which is narrower than what a Secret may be called."""
-    if not _LABEL.fullmatch(value):
+    if not DNS_LABEL.fullmatch(value):
         raise refused(
             f"{value!r} cannot be the name of a volume, which the operator makes of it.",
             "Use up to 63 lower-case letters, digits and dashes, no dots, with a letter or digit at both ends.",
@@ -57,7 +54,7 @@ def is_host(value: str) -> bool:
     if re.fullmatch(r"[0-9.]+", value):
         return _is_ipv4(value)
     longest = max(len(label) for label in value.split("."))
-    return len(value) <= 253 and longest <= 63 and _HOST.fullmatch(value) is not None
+    return len(value) <= 253 and longest <= 63 and SUBDOMAIN.fullmatch(value) is not None
 
 
 def _host(value: str) -> str:
@@ -128,7 +125,7 @@ def _someone(value: dict[str, str]) -> dict[str, str]:
 
 def _env(value: dict[str, str]) -> dict[str, str]:
     for name in value:
-        if not _ENV.fullmatch(name):
+        if not ENV_NAME.fullmatch(name):
             raise refused(f"{name!r} cannot be an environment variable.", "Use letters, digits and _.")
     return value
 

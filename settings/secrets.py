@@ -6,7 +6,6 @@ name and what is wrong with it.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -17,10 +16,9 @@ from pydantic import BeforeValidator
 
 from settings.errors import Problem
 from settings.section import refused
+from settings.values import DNS_LABEL
 
 NAMESPACE = "secrets"
-
-_NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 
 
 @dataclass(frozen=True)
@@ -37,7 +35,7 @@ class Secret:
 
 
 def _name(value: Any) -> str:
-    if not isinstance(value, str) or not _NAME.fullmatch(value):
+    if not isinstance(value, str) or not DNS_LABEL.fullmatch(value):
         # Not quoted: who writes something else here has most likely written the secret itself.
         raise refused(
             "what is written there cannot be the name of a secret, and is not repeated in case it is one.",

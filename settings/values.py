@@ -9,9 +9,15 @@ from pydantic import AfterValidator, PlainValidator
 
 from settings.section import refused
 
-_DNS_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
-_SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
-_NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
+# Names, each to be matched whole; as Kubernetes has them in apimachinery, util/validation.
+DNS_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+"""Without its limit of 253 characters."""
+QUALIFIED_NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
+"""The value of a label, and of a label's key what follows the domain."""
+ENV_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+"""Of an environment variable: narrower than Kubernetes, so that every shell can read it."""
+
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 _REPOSITORY = re.compile(
     r"(([a-zA-Z0-9]([-a-zA-Z0-9.]*[a-zA-Z0-9])?|\[[0-9a-fA-F:]+\])(:[0-9]+)?/)?[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*"
@@ -30,7 +36,7 @@ def _filled(value: str) -> str:
 
 
 def _namespace(value: str) -> str:
-    if not _DNS_LABEL.fullmatch(value):
+    if not DNS_LABEL.fullmatch(value):
         raise refused(
             f"{value!r} cannot be a namespace.",
             "Use up to 63 lower-case letters, digits and dashes, with a letter or digit at both ends.",
@@ -39,7 +45,7 @@ def _namespace(value: str) -> str:
 
 
 def _object(value: str) -> str:
-    if not _DNS_LABEL.fullmatch(value):
+    if not DNS_LABEL.fullmatch(value):
         raise refused(
             f"{value!r} cannot be a name.",
             "Use up to 63 lower-case letters, digits and dashes, with a letter or digit at both ends.",
@@ -48,7 +54,7 @@ def _object(value: str) -> str:
 
 
 def _node(value: str) -> str:
-    if len(value) > 253 or not _SUBDOMAIN.fullmatch(value):
+    if len(value) > 253 or not SUBDOMAIN.fullmatch(value):
         raise refused(f"{value!r} cannot be a node's name.", "Write it as kubectl get nodes prints it.")
     return value
 
@@ -89,16 +95,16 @@ def _image(value: str) -> str:
 def is_qualified(value: str) -> bool:
     """Whether it is `name` or `domain/name`, as a label's key has to be (facts: apimachinery, qualified names)."""
     domain, slash, name = value.rpartition("/")
-    if slash and not (len(domain) <= 253 and _SUBDOMAIN.fullmatch(domain)):
+    if slash and not (len(domain) <= 253 and SUBDOMAIN.fullmatch(domain)):
         return False
-    return _NAME.fullmatch(name) is not None
+    return QUALIFIED_NAME.fullmatch(name) is not None
 
 
 def _labels(value: dict[str, str]) -> dict[str, str]:
     for key, text in value.items():
         if not is_qualified(key):
             raise refused(f"{key!r} cannot be a label's key.", "Write name or domain/name.")
-        if text and not _NAME.fullmatch(text):
+        if text and not QUALIFIED_NAME.fullmatch(text):
             raise refused(
                 f"{text!r} cannot be the value of label {key}.", "Use up to 63 letters, digits, -, _ and dots."
             )

@@ -10,8 +10,7 @@ from policy.rules.find import SLICE, asked, claim_spec, is_v1, selectors
 from policy.rules.model import Example, Finding, Group, Level, Rule, Subject
 from policy.rules.speak import close, listed
 from policy.rules.view import View
-
-_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+from settings.values import DNS_LABEL
 
 
 def _names(subject: Subject, context: Context) -> Iterator[Finding]:
@@ -53,7 +52,7 @@ def _own_name(request: View, before: list[str]) -> Iterator[Finding]:
                 request.path, "The request has no name.", "Write name: with lower-case letters, digits, dashes."
             )
         return
-    if not _LABEL.fullmatch(name):
+    if not DNS_LABEL.fullmatch(name):
         yield Finding(
             view.path,
             f"{name!r} cannot be a request's name.",

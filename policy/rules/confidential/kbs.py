@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from policy.rules.confidential.find import is_kbs_config, kbs_configs, operator_container, same_cluster
@@ -10,6 +9,7 @@ from policy.rules.context import Context
 from policy.rules.model import Example, Finding, Group, Rule, Subject
 from policy.rules.speak import close, listed
 from settings.trustee import RESERVED_VOLUMES
+from settings.values import DNS_LABEL
 
 FIELDS = (
     "kbsConfigMapName",
@@ -154,8 +154,6 @@ SPELLING = Rule(
     violates=Example(example(_TYPE + "kbsEnvVars: {RUST_LOG: info}")),
 )
 
-_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
-
 
 def _secrets(subject: Subject, context: Context) -> Iterator[Finding]:
     del context
@@ -168,7 +166,7 @@ def _secrets(subject: Subject, context: Context) -> Iterator[Finding]:
         name = view.text()
         if name is None:
             continue
-        if not _LABEL.fullmatch(name):
+        if not DNS_LABEL.fullmatch(name):
             yield Finding(
                 view.path,
                 f"{name!r} cannot be the name of a volume, which the operator makes of it: the key broker's pod is "
