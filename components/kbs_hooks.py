@@ -12,11 +12,11 @@ from components.cluster_view import ClusterAccess, Object, reading
 from components.kbs_ready import DEPLOYMENT
 from components.readiness import Trouble
 from components.waiting import RefusedError, looked, told, until_nothing_is_left
+from settings.kbs_secrets import SERVICE
 
 CREATION = "ringfence-kbs-config-creation"
 REMOVAL_FAILED = "ringfence-kbs-config-removal-failed"
 
-SERVICE = "kbs-service"
 COLLECTED_WITHIN = 60.0
 """Seconds the garbage collector is given for what a deleted KbsConfig owned; it takes one or two."""
 
